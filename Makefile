@@ -1,0 +1,64 @@
+# Every target sets up .venv by itself and refreshes it when pyproject.toml changes.
+# Needed beforehand: make and Python 3.11 or newer (another one: make test PYTHON=python3.13).
+
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint types docs bench clean
+
+help: ## show this list
+	@echo "Usage: make TARGET [ARGS=\"...\"]"
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/'
+
+demo: .venv/demo.stamp ## set up and run the demonstration
+	@$(BIN)/python -m kernelweave.demo $(ARGS)
+
+test: .venv/test.stamp ## run the tests; one part of them: make test ARGS="-k smo"
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+lint: .venv/lint.stamp ## check style and formatting
+	@$(BIN)/ruff check $(ARGS)
+	@$(BIN)/ruff format --check $(ARGS)
+
+types: .venv/types.stamp ## check the type annotations
+	@$(BIN)/mypy src $(ARGS)
+
+docs: .venv/docs.stamp ## build the documentation into docs/_build
+	@$(BIN)/python -m sphinx -b html -W --keep-going --quiet $(ARGS) docs docs/_build
+	@echo "Open docs/_build/index.html"
+
+bench: .venv/bench.stamp ## run the benchmarks
+	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+clean: ## remove .venv and everything that was built
+	@rm -rf .venv build dist docs/_build docs/gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	@find src tests docs examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# One environment; each target adds what it needs and leaves a stamp.
+.venv/base.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kernelweave needs Python 3.11 or newer; \
+	this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
+	@echo "Setting up .venv"
+	@$(PYTHON) -m venv .venv
+	@$(PIP) install --upgrade pip
+	@touch $@
+
+.venv/demo.stamp: pyproject.toml | .venv/base.stamp
+	@echo "Installing what 'make demo' needs"
+	@$(PIP) install --editable '.[plot]'
+	@touch $@
+
+.venv/lint.stamp: pyproject.toml | .venv/base.stamp
+	@echo "Installing what 'make lint' needs"
+	@$(PIP) install --group lint
+	@touch $@
+
+.venv/%.stamp: pyproject.toml | .venv/base.stamp
+	@echo "Installing what 'make $*' needs"
+	@$(PIP) install --editable . --group $*
+	@touch $@

@@ -1,0 +1,146 @@
+"""Bit counting, and sequences as bits: planes for the pairwise kernels, 64-bit words for k-mers.
+
+Codes are uint8 letters 0, 1, 2, ...; 255 (`AMBIGUOUS`) is a letter that matches nothing, not even itself.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from kernelweave._fast import jit
+from kernelweave._fast.lanes import LANES
+
+AMBIGUOUS = 255
+
+
+def _scalar(name, extra):
+    @intrinsic
+    def operation(typingctx, value):
+        def codegen(context, builder, signature, args):
+            word, flag = ir.IntType(64), ir.IntType(1)
+            function_type = ir.FunctionType(word, [word] + [flag] * extra)
+            function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.{name}.i64")
+            return builder.call(function, list(args) + [flag(0)] * extra)
+
+        return types.int64(types.uint64), codegen
+
+    return operation
+
+
+#: Bits set in / zeros above / zeros below a uint64, as int64; both zero counts of 0 are 64.
+popcount = _scalar("ctpop", 0)
+leading_zeros = _scalar("ctlz", 1)
+trailing_zeros = _scalar("cttz", 1)
+
+
+@jit
+def bits_per_letter(n_letters):
+    """Smallest b >= 1 with 2^b >= n_letters."""
+    bits = 1
+    while (1 << bits) < n_letters:
+        bits += 1
+    return bits
+
+
+@jit
+def empty_planes(n_planes, n_words, n):
+    """Zeros (n_planes, n_words, n rounded up to LANES) uint32 on a 64-byte border: no vector straddles two lines."""
+    padded = (n + LANES - 1) // LANES * LANES
+    raw = np.zeros(n_planes * n_words * padded + 16, np.uint32)
+    skip = (64 - raw.ctypes.data % 64) % 64 // 4
+    return raw[skip : skip + n_planes * n_words * padded].reshape(n_planes, n_words, padded)
+
+
+@jit
+def pack_planes(codes, n_bits):
+    """codes (n, L) uint8 -> planes (n_bits + 1, W, n rounded up to LANES) uint32, W = ceil(L / 32).
+
+    Position i lives in word i mod W, bit i div W ("strided"), so that moving every position by one is a change of
+    word and only one word needs a shift. Plane p holds bit p of each letter; the last plane marks valid letters.
+    """
+    n, length = codes.shape
+    n_words = max(1, (length + 31) // 32)
+    planes = empty_planes(n_bits + 1, n_words, n)
+    # A tile of sequences is turned position-major first: then the inner loops run over sequences, as vectors.
+    tile = 64
+    letters = np.full((length, tile), np.uint8(AMBIGUOUS))
+    for start in range(0, n, tile):
+        size = min(tile, n - start)
+        for t in range(size):
+            for i in range(length):
+                letters[i, t] = codes[start + t, i]
+        for i in range(length):
+            shift = np.uint32(i // n_words)
+            for p in range(n_bits):
+                row = planes[p, i % n_words, start : start + size]
+                for t in range(size):
+                    row[t] |= np.uint32(np.uint32((letters[i, t] >> p) & 1) << shift)
+            row = planes[n_bits, i % n_words, start : start + size]
+            for t in range(size):
+                row[t] |= np.uint32(np.uint32(letters[i, t] != AMBIGUOUS) << shift)
+    return planes
+
+
+@jit
+def take_planes(planes, rows):
+    """planes (P, W, n), rows (m,) -> the planes of those sequences, padded: (P, W, m rounded up to LANES)."""
+    n_planes, n_words, _ = planes.shape
+    taken = empty_planes(n_planes, n_words, len(rows))
+    for p in range(n_planes):
+        for w in range(n_words):
+            for j in range(len(rows)):
+                taken[p, w, j] = planes[p, w, rows[j]]
+    return taken
+
+
+@jit
+def pack_words(codes):
+    """DNA codes (n, L) uint8 -> words (ceil(L / 32) + 1, n) uint64: two bits a letter, the first letter on top.
+
+    Ambiguous letters become 0 and must be masked by `valid_runs`; the last word of each sequence is empty, so that
+    a window of 32 letters may reach beyond the end.
+    """
+    n, length = codes.shape
+    n_words = (length + 31) // 32
+    words = np.zeros((n_words + 1, n), np.uint64)
+    for j in range(n):
+        row = codes[j]
+        for w in range(n_words):
+            word = np.uint64(0)
+            stop = min(length, 32 * w + 32)
+            for i in range(32 * w, stop):
+                letter = np.uint64(row[i] & 3) if row[i] != AMBIGUOUS else np.uint64(0)
+                word = np.uint64((word << np.uint64(2)) | letter)
+            words[w, j] = word << np.uint64(2 * (32 * w + 32 - stop))
+    return words
+
+
+@jit
+def ambiguous_rows(codes, n_letters):
+    """codes (n, L) uint8 -> indices (m,) int64 of the rows that hold a letter outside 0 .. n_letters - 1."""
+    n, length = codes.shape
+    found = np.empty(n, np.int64)
+    m = 0
+    for j in range(n):
+        highest = np.uint8(0)
+        for i in range(length):
+            highest = max(highest, codes[j, i])
+        if highest >= n_letters:
+            found[m] = j
+            m += 1
+    return found[:m].copy()
+
+
+@jit
+def valid_runs(codes, rows, n_letters):
+    """codes (n, L), rows (m,) -> runs (L, m) int32: letters from each position up to the first ambiguous one."""
+    length = codes.shape[1]
+    runs = np.empty((length, len(rows)), np.int32)
+    for r in range(len(rows)):
+        run = 0
+        for i in range(length - 1, -1, -1):
+            run = run + 1 if codes[rows[r], i] < n_letters else 0
+            runs[i, r] = run
+    return runs

@@ -1,0 +1,246 @@
+"""The weighted degree kernel of pairs: value = sum_k beta[k-1] sum_i [x and y agree on the k letters from i].
+
+Three ways of counting. *Bits*: mask of agreeing positions, narrowed by one letter a level, counted by popcount,
+sixteen sequences at once. *Runs*: one walk along both sequences that adds up run lengths. *Terms*: one value per
+position and degree, for kernels whose parts are weighted apart.
+"""
+
+import numpy as np
+
+from kernelweave._fast import jit
+from kernelweave._fast.bits import AMBIGUOUS, empty_planes
+from kernelweave._fast.lanes import (
+    LANES,
+    add_differences,
+    add_scaled,
+    agreements,
+    any_set,
+    count_bits,
+    count_bits_within,
+    narrow,
+    no_masks,
+    no_sums,
+    store,
+)
+
+#: Columns that stay in the first-level cache while all rows pass by.
+TILE = 256
+
+
+@jit
+def _wd_block(planes_a, planes_b, beta, out, words):
+    """`wd_block` with the number of words as a type: words is a tuple of W numbers."""
+    na, nb = out.shape
+    last = planes_a.shape[0] - 1
+    tail = np.empty((1, LANES))
+    for start in range(0, nb, TILE):
+        for i in range(na):
+            for j in range(start, min(nb, start + TILE), LANES):
+                wrong = no_masks(words)
+                for p in range(last):
+                    wrong = add_differences(wrong, planes_a, i, planes_b, j, p)
+                mask = agreements(wrong, planes_a, i, planes_b, j, last)
+                total = no_sums()
+                for k in range(len(beta)):
+                    counts = count_bits(mask)
+                    if not any_set(counts):
+                        break
+                    total = add_scaled(total, beta[k], counts)
+                    mask = narrow(mask)
+                if j + LANES <= nb:
+                    store(out, (i, j), total)
+                else:
+                    store(tail, (0, 0), total)
+                    for t in range(nb - j):
+                        out[i, j + t] = tail[0, t]
+
+
+def wd_block(planes_a, planes_b, beta, out):
+    """Planes (P, W, >= na), (P, W, >= nb), beta (degree,) -> out (na, nb) float64, rows contiguous."""
+    _wd_block(planes_a, planes_b, beta, out, (0,) * planes_a.shape[1])
+
+
+@jit
+def _wd_block_degrees(planes_a, planes_b, out, words):
+    """`wd_block_degrees` with the number of words as a type."""
+    degree, na, nb = out.shape
+    last = planes_a.shape[0] - 1
+    values = np.empty((1, LANES))
+    out[:] = 0.0
+    for i in range(na):
+        for j in range(0, nb, LANES):
+            wrong = no_masks(words)
+            for p in range(last):
+                wrong = add_differences(wrong, planes_a, i, planes_b, j, p)
+            mask = agreements(wrong, planes_a, i, planes_b, j, last)
+            for k in range(degree):
+                counts = count_bits(mask)
+                if not any_set(counts):
+                    break
+                store(values, (0, 0), add_scaled(no_sums(), 1.0, counts))
+                for t in range(min(LANES, nb - j)):
+                    out[k, i, j + t] = values[0, t]
+                mask = narrow(mask)
+
+
+def wd_block_degrees(planes_a, planes_b, out):
+    """Planes as in `wd_block` -> out (degree, na, nb): matching k-mers per degree, weights left out."""
+    _wd_block_degrees(planes_a, planes_b, out, (0,) * planes_a.shape[1])
+
+
+@jit
+def _shift_planes(planes, shift):
+    """Planes of the same sequences without their first `shift` letters."""
+    n_planes, n_words, n = planes.shape
+    moved = empty_planes(n_planes, n_words, n)
+    for p in range(n_planes):
+        for w in range(n_words):
+            distance = (w + shift) // n_words
+            if distance < 32:
+                bits = np.uint32(distance)
+                source, target = planes[p, (w + shift) % n_words], moved[p, w]
+                for j in range(n):
+                    target[j] = np.uint32(source[j] >> bits)
+    return moved
+
+
+@jit
+def _allowed_starts(limits, shift, n_words):
+    """Mask (W,) uint32, in the strided layout, of the positions whose largest shift reaches `shift`."""
+    allowed = np.zeros(n_words, np.uint32)
+    for i in range(len(limits)):
+        if limits[i] >= shift:
+            allowed[i % n_words] |= np.uint32(np.uint32(1) << np.uint32(i // n_words))
+    return allowed
+
+
+@jit
+def _add_shifted(planes_a, planes_b, beta, allowed, scale, out, words):
+    """out += scale * (weighted degree kernel of the planes, counting only k-mers that start at allowed positions)."""
+    na, nb = out.shape
+    last = planes_a.shape[0] - 1
+    row = np.empty((1, TILE))
+    for start in range(0, nb, TILE):
+        stop = min(nb, start + TILE)
+        for i in range(na):
+            for j in range(start, stop, LANES):
+                wrong = no_masks(words)
+                for p in range(last):
+                    wrong = add_differences(wrong, planes_a, i, planes_b, j, p)
+                mask = agreements(wrong, planes_a, i, planes_b, j, last)
+                total = no_sums()
+                for k in range(len(beta)):
+                    counts = count_bits_within(mask, allowed)
+                    total = add_scaled(total, beta[k], counts)
+                    mask = narrow(mask)
+                    if not any_set(count_bits(mask)):
+                        break
+                store(row, (0, j - start), total)
+            for j in range(start, stop):
+                out[i, j] += scale * row[0, j - start]
+
+
+def wd_shift_block(planes_a, planes_b, beta, delta, limits, out):
+    """Planes as in `wd_block`, delta (S + 1,), limits (L,) int64 -> out (na, nb):
+
+    sum_k beta_k sum_i sum_{s <= limits[i]} delta_s ([x at i + s = y at i] + [x at i = y at i + s]), k letters each.
+    """
+    n_words = planes_a.shape[1]
+    words = (0,) * n_words
+    out[:] = 0.0
+    for shift in range(len(delta)):
+        allowed = _allowed_starts(limits, shift, n_words)
+        _add_shifted(_shift_planes(planes_a, shift), planes_b, beta, allowed, delta[shift], out, words)
+        _add_shifted(planes_a, _shift_planes(planes_b, shift), beta, allowed, delta[shift], out, words)
+
+
+@jit
+def run_values(beta, length):
+    """beta (degree,) -> values (length + 1,): what a run of agreeing letters adds, by its length."""
+    values = np.zeros(length + 1)
+    per_start = 0.0
+    for run in range(1, length + 1):
+        if run <= len(beta):
+            per_start += beta[run - 1]
+        values[run] = values[run - 1] + per_start
+    return values
+
+
+@jit
+def wd_runs(x, y, values):
+    """Codes (L,), (L,), values from `run_values` -> the kernel of one pair, run by run."""
+    total, run = 0.0, 0
+    for i in range(len(x)):
+        if x[i] == y[i] and x[i] != AMBIGUOUS:
+            run += 1
+        elif run > 0:
+            total += values[run]
+            run = 0
+    return total + values[run]
+
+
+@jit
+def wd_runs_block(codes_a, codes_b, values, out):
+    """Codes (na, L), (nb, L), values from `run_values` -> out (na, nb)."""
+    for i in range(len(codes_a)):
+        for j in range(len(codes_b)):
+            out[i, j] = wd_runs(codes_a[i], codes_b[j], values)
+
+
+@jit
+def wd_diagonal(codes, values, out):
+    """Codes (n, L), values from `run_values` -> out (n,): the kernel of every sequence with itself."""
+    for i in range(len(codes)):
+        out[i] = wd_runs(codes[i], codes[i], values)
+
+
+@jit
+def cumulative(beta):
+    """beta (L, degree), a weight per position and degree -> sums (L, degree + 1), sums[i, k] = sum beta[i, :k]."""
+    length, degree = beta.shape
+    sums = np.zeros((length, degree + 1))
+    for i in range(length):
+        for k in range(degree):
+            sums[i, k + 1] = sums[i, k] + beta[i, k]
+    return sums
+
+
+@jit
+def wd_weighted_block(codes_a, codes_b, sums, out):
+    """Codes (na, L), (nb, L), sums from `cumulative` -> out (na, nb) with a weight per position and degree."""
+    length, degree = sums.shape[0], sums.shape[1] - 1
+    for i in range(len(codes_a)):
+        for j in range(len(codes_b)):
+            x, y = codes_a[i], codes_b[j]
+            total, run = 0.0, 0
+            for p in range(length - 1, -1, -1):
+                run = min(run + 1, degree) if x[p] == y[p] and x[p] != AMBIGUOUS else 0
+                total += sums[p, run]
+            out[i, j] = total
+
+
+@jit
+def wd_block_positions(codes_a, codes_b, sums, out):
+    """As `wd_weighted_block` -> out (L, na, nb): the part of every starting position."""
+    length, degree = sums.shape[0], sums.shape[1] - 1
+    for i in range(len(codes_a)):
+        for j in range(len(codes_b)):
+            run = 0
+            for p in range(length - 1, -1, -1):
+                agree = codes_a[i, p] == codes_b[j, p] and codes_a[i, p] != AMBIGUOUS
+                run = min(run + 1, degree) if agree else 0
+                out[p, i, j] = sums[p, run]
+
+
+@jit
+def wd_block_terms(codes_a, codes_b, out):
+    """Codes (na, L), (nb, L) -> out (L, degree, na, nb): 1 where the k-mers at a position agree, weights left out."""
+    length, degree = out.shape[0], out.shape[1]
+    for i in range(len(codes_a)):
+        for j in range(len(codes_b)):
+            run = 0
+            for p in range(length - 1, -1, -1):
+                agree = codes_a[i, p] == codes_b[j, p] and codes_a[i, p] != AMBIGUOUS
+                run = min(run + 1, degree) if agree else 0
+                for k in range(degree):
+                    out[p, k, i, j] = 1.0 if k < run else 0.0

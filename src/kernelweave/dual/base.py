@@ -1,0 +1,91 @@
+"""One machine at given weights: the record of what is solved, and the state of solving it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..gram import Combined
+from ..losses import BoxQP, Loss
+
+
+@dataclass(frozen=True)
+class Machine:
+    """min over w, b of Σ_i C_i loss(y_i, ⟨w, φ_i⟩ + b) + total · b + ½‖w‖²."""
+
+    loss: Loss
+    y: np.ndarray
+    C: np.ndarray
+
+    @cached_property
+    def qp(self) -> BoxQP:
+        """The dual problem (for smooth losses: its model at f = 0)."""
+        return self.loss.dual(self.y, self.C)
+
+    def upper(self, f: np.ndarray, intercept: float, square: float) -> float:
+        """Return the primal objective at decision values f + intercept, with ‖w‖² = square."""
+        loss = float(self.C @ self.loss.value(self.y, f + intercept))
+        return loss + self.loss.total * intercept + 0.5 * square
+
+    def lower(self, coef: np.ndarray, square: float) -> float:
+        """Return the dual objective at coef, with coef'K coef = square."""
+        return -self.loss.conjugate(self.y, coef, self.C) - 0.5 * square
+
+
+@dataclass
+class DualState:
+    """Where a dual solver stands: coef, f = K coef, and what its next step needs.
+
+    States are values: a step returns a new one, so an interrupted step loses nothing.
+    """
+
+    coef: np.ndarray
+    f: np.ndarray
+    intercept: float = 0.0
+    upper: float = np.inf
+    lower: float = -np.inf
+    #: True where a further step would change nothing.
+    final: bool = False
+    n_steps: int = 0
+    #: What only the solver that made the state understands.
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """The relative duality gap at these weights."""
+        return relative_gap(self.upper, self.lower)
+
+    def certified(self, machine: Machine) -> DualState:
+        """Return the state with the best intercept for f, and both bounds."""
+        b = machine.loss.intercept(machine.y, self.f, machine.C)
+        square = float(self.coef @ self.f)
+        return replace(
+            self, intercept=b, upper=machine.upper(self.f, b, square), lower=machine.lower(self.coef, square)
+        )
+
+
+class DualSolver:
+    """Finds coef for given weights, step by step."""
+
+    def fits(self, machine: Machine) -> bool:
+        """Say whether this solver can solve that machine."""
+        raise NotImplementedError
+
+    def start(self, machine: Machine, K: Combined, coef: np.ndarray | None = None) -> DualState:
+        """Return the state to begin with, at `coef` where given."""
+        coef = machine.qp.feasible(coef)
+        return DualState(coef, K.apply(coef))
+
+    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+        """Return a better state; it takes well under a second, so that an interrupt is heard."""
+        raise NotImplementedError
+
+
+def relative_gap(upper: float, lower: float) -> float:
+    """Return (upper − lower) / |upper|, and 0 where both are 0 but for rounding."""
+    if not (np.isfinite(upper) and np.isfinite(lower)):
+        return np.inf
+    return max(0.0, upper - lower) / max(abs(upper), 1e-300)

@@ -1,0 +1,21 @@
+"""What can go wrong, by kind, so that callers can tell the kinds apart."""
+
+
+class KernelweaveError(Exception):
+    """Root of every error this library raises on purpose."""
+
+
+class InputError(KernelweaveError, ValueError):
+    """The data or a parameter is wrong; the message names it and the remedy."""
+
+
+class InputTypeError(InputError, TypeError):
+    """A value of the wrong kind was given (text where numbers are needed, say)."""
+
+
+class MemoryBudgetError(KernelweaveError, MemoryError):
+    """The work would not fit into the memory budget; the message says how much it needs."""
+
+
+class DataWarning(UserWarning):
+    """The data were accepted, but hold something the user should know."""

@@ -1,0 +1,60 @@
+"""Grams: kernels bound to data. `bind` is the one rule table from kernels to grams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import MemoryBudgetError
+from ..kernels import Kernel
+from ..memory import budget_bytes, readable
+from ..views import Views
+from .base import Combined, Gram
+from .cached import CachedGram
+from .dense import DenseGram
+from .stacked import StackedGram
+
+#: Rows that a cache must hold at the least for a solver to make headway.
+MIN_CACHED_ROWS = 64
+
+GRAMS = (DenseGram, CachedGram, StackedGram)
+
+
+def bind(
+    kernel: Kernel,
+    X: Views,
+    *,
+    memory: str | int | float | None = None,
+    directory: str | Path | None = None,
+    n_jobs: int = 1,
+) -> Gram:
+    """Bind the terms of a kernel to data, as the memory budget allows.
+
+    Matrices in float64 where they fit, in float32 where only those fit (or in a
+    memory-mapped file where a directory is given), and otherwise rows computed on
+    demand with a cache. n_terms · n² numbers are held in the first two cases.
+
+    Raises
+    ------
+    MemoryBudgetError
+        Where not even a small cache fits; says how much it would take and what to do.
+    """
+    terms = kernel.terms(X)
+    n, budget = len(X), budget_bytes(memory)
+    fresh = sum(not term.stored for term in terms)
+    whole = 8 * n * n * (fresh + (len(terms) > 1))  # the combined matrix counts too
+    if whole <= budget or directory is not None:
+        return DenseGram.compute(terms, X, directory=directory, n_jobs=n_jobs)
+    if whole // 2 <= budget:
+        return DenseGram.compute(terms, X, dtype=np.float32, n_jobs=n_jobs)
+    least = 8 * n * len(terms) * MIN_CACHED_ROWS
+    if 2 * least <= budget:
+        return CachedGram(terms, X, cache_bytes=budget // 2)
+    raise MemoryBudgetError(
+        f"{len(terms)} terms on {n:,} samples take {readable(whole)} as matrices, {readable(2 * least)} with the "
+        f"smallest cache of rows; the budget is {readable(budget)}. Raise memory=..., use fewer terms, or fewer samples."
+    )
+
+
+__all__ = ["GRAMS", "CachedGram", "Combined", "DenseGram", "Gram", "StackedGram", "bind"]

@@ -1,0 +1,156 @@
+"""`Gram`: kernels bound to data, seen only through products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..kernels import Kernel
+from ..parallel import blocks
+from ..views import Views
+
+#: Bytes of kernel values that are computed at a time where they are not kept.
+BLOCK_BYTES = 64 * 2**20
+
+
+class Gram:
+    """The matrices K_m of n samples, one per term, each times its factor.
+
+    A gram remembers neither coef nor weights: they travel as arguments. `coef` is
+    (n,) or (n, n_machines); every result follows suit.
+    """
+
+    def __init__(self, terms: Sequence[Kernel], X: Views, factors: np.ndarray | None = None) -> None:
+        self.terms = tuple(terms)
+        self.X = X
+        self.n = len(X)
+        #: What every K_m is multiplied with: the scaling of the terms.
+        self.factors = np.ones(len(self.terms)) if factors is None else np.asarray(factors, dtype=np.float64)
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms there are."""
+        return len(self.terms)
+
+    def rescaled(self, factors: np.ndarray) -> Gram:
+        """Return the same gram with other factors; nothing is copied."""
+        raise NotImplementedError
+
+    def only(self, picked: Sequence[int]) -> Gram:
+        """Return the gram of some of the terms; nothing is copied."""
+        raise NotImplementedError
+
+    def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
+        """Return Σ_m weights[m] K_m(at, X) @ coef; at = X where None."""
+        each = self.apply_each(coef, at)
+        return np.tensordot(weights, each, axes=1)
+
+    def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
+        """Return K_m(at, X) @ coef, one row per term."""
+        raise NotImplementedError
+
+    def quad(self, coef: np.ndarray) -> np.ndarray:
+        """Return coef' K_m coef per term, summed over machines."""
+        each = self.apply_each(coef)
+        return each.reshape(self.n_terms, -1) @ coef.ravel()
+
+    def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        """Return Σ_m weights[m] K_m[rows, cols]; all columns where None."""
+        raise NotImplementedError
+
+    def diag(self, weights: np.ndarray) -> np.ndarray:
+        """Return the diagonal of Σ_m weights[m] K_m."""
+        return (weights * self.factors) @ self.diag_each()
+
+    def diag_each(self) -> np.ndarray:
+        """Return the diagonal of every K_m, without its factor."""
+        return np.array([term.compute_diag(self.X) for term in self.terms])
+
+    def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""
+        return None
+
+    def at(self, weights: np.ndarray) -> Combined:
+        """Return the one kernel that these weights make."""
+        return Combined(self, np.asarray(weights, dtype=np.float64))
+
+    def variances(self, sample_weight: np.ndarray | None = None) -> np.ndarray:
+        """Return the variance of every term in its feature space: its re-centred trace / n.
+
+        Σ_i p_i K_ii − Σ_ij p_i p_j K_ij with p the samples' shares; factors are left out.
+        """
+        share = np.full(self.n, 1.0 / self.n) if sample_weight is None else sample_weight / sample_weight.sum()
+        return self.diag_each() @ share - self.rescaled(np.ones(self.n_terms)).quad(share)
+
+
+class Combined:
+    """One kernel matrix K = Σ_m weights[m] K_m, whole where it is held, in blocks where not."""
+
+    def __init__(self, gram: Gram, weights: np.ndarray) -> None:
+        self.gram = gram
+        self.weights = weights
+        self.n = gram.n
+        held = gram.matrix(weights)
+        #: The matrix (or None) and the number it has to be multiplied with.
+        self.matrix, self.factor = held if held is not None else (None, 1.0)
+
+    def apply(self, coef: np.ndarray) -> np.ndarray:
+        """Return K @ coef."""
+        if self.matrix is None:
+            return self.gram.apply(coef, self.weights)
+        support = np.flatnonzero(coef.reshape(self.n, -1).any(axis=1))
+        if 2 * len(support) < self.n:
+            return self.rows_times(support, coef[support])
+        return self.factor * product(self.matrix, coef)
+
+    def rows_times(self, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return K[:, rows] @ coef."""
+        if self.matrix is None:
+            return self.gram.block(rows, None, self.weights).T @ coef
+        out = np.zeros((self.n,) + coef.shape[1:])
+        for part in blocks(len(rows), max(1, BLOCK_BYTES // (8 * self.n))):
+            out += np.asarray(self.matrix[rows[part]], dtype=np.float64).T @ coef[part]
+        return self.factor * out
+
+    def block(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return K[rows, cols]."""
+        if self.matrix is None:
+            return self.gram.block(rows, cols, self.weights)
+        return self.factor * np.asarray(self.matrix[rows[:, None], cols], dtype=np.float64)
+
+    def diag(self) -> np.ndarray:
+        """Return the diagonal of K."""
+        if self.matrix is None:
+            return self.gram.diag(self.weights)
+        return self.factor * np.asarray(np.diagonal(self.matrix), dtype=np.float64)
+
+
+def product(K: np.ndarray, coef: np.ndarray) -> np.ndarray:
+    """Return K @ coef in float64, whatever K is stored in."""
+    if K.dtype == np.float64:
+        return K @ coef
+    out = np.empty((K.shape[0],) + coef.shape[1:])
+    for part in blocks(K.shape[0], max(1, BLOCK_BYTES // (8 * K.shape[1]))):
+        out[part] = K[part].astype(np.float64) @ coef
+    return out
+
+
+def apply_at(term: Kernel, X: Views, coef: np.ndarray, at: Views) -> np.ndarray:
+    """Return term(at, X) @ coef in blocks of rows, so that the matrix is never whole."""
+    out = np.empty((len(at),) + coef.shape[1:])
+    for part in blocks(len(at), max(1, BLOCK_BYTES // (8 * max(1, len(X))))):
+        out[part] = term.compute(at.rows(np.arange(part.start, part.stop)), X) @ coef
+    return out
+
+
+def support_of(coef: np.ndarray) -> np.ndarray:
+    """Return the rows of coef that are not zero."""
+    return np.flatnonzero(coef.reshape(len(coef), -1).any(axis=1))
+
+
+def apply_each_at(gram: Gram, coef: np.ndarray, at: Views) -> np.ndarray:
+    """Return factors[m] · K_m(at, X) @ coef for new samples, from the support only."""
+    support = support_of(coef)
+    X, coef = gram.X.rows(support), coef[support]
+    return np.array([f * apply_at(term, X, coef, at) for f, term in zip(gram.factors, gram.terms, strict=True)])

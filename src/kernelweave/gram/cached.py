@@ -1,0 +1,83 @@
+"""Grams that compute rows as they are asked for and keep the latest ones."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..kernels import Kernel
+from ..parallel import blocks
+from ..views import Views
+from .base import BLOCK_BYTES, Gram, apply_each_at, support_of
+from .dense import finite
+
+
+class CachedGram(Gram):
+    """Rows of all K_m on demand, least recently used ones dropped beyond `cache_bytes`."""
+
+    def __init__(
+        self, terms: Sequence[Kernel], X: Views, cache_bytes: int = 2**28, factors: np.ndarray | None = None
+    ) -> None:
+        super().__init__(terms, X, factors)
+        self.cache_bytes = cache_bytes
+        #: Per row i, the values K_m[i, :] of all terms, without factors: independent of weights.
+        self._rows: OrderedDict[int, np.ndarray] = OrderedDict()
+
+    @property
+    def capacity(self) -> int:
+        """How many rows the cache holds."""
+        return max(1, self.cache_bytes // (8 * self.n * self.n_terms))
+
+    def rescaled(self, factors: np.ndarray) -> Gram:
+        twin = CachedGram(self.terms, self.X, self.cache_bytes, factors)
+        twin._rows = self._rows
+        return twin
+
+    def only(self, picked: Sequence[int]) -> Gram:
+        return CachedGram([self.terms[m] for m in picked], self.X, self.cache_bytes, self.factors[list(picked)])
+
+    def rows_each(self, rows: np.ndarray) -> np.ndarray:
+        """Return K_m[rows, :] as (len(rows), n_terms, n), without factors, through the cache."""
+        missing = [int(i) for i in rows if int(i) not in self._rows]
+        out = np.empty((len(rows), self.n_terms, self.n))
+        for part in blocks(len(missing), max(1, BLOCK_BYTES // (8 * self.n))):
+            index = np.array(missing[part])
+            some = self.X.rows(index)
+            fresh = np.stack([finite(term.compute(some, self.X), term) for term in self.terms], axis=1)
+            for i, values in zip(index, fresh, strict=True):
+                self._rows[int(i)] = values.copy()
+        for position, i in enumerate(rows):
+            self._rows.move_to_end(int(i))
+            out[position] = self._rows[int(i)]
+        while len(self._rows) > self.capacity:
+            self._rows.popitem(last=False)
+        return out
+
+    def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
+        if at is not None:
+            return apply_each_at(self, coef, at)
+        out = np.zeros((self.n_terms, *coef.shape))
+        for part in self._parts(support := support_of(coef)):
+            out += np.einsum("smn,s...->mn...", self.rows_each(support[part]), coef[support[part]])
+        return out * self.factors.reshape((-1,) + (1,) * coef.ndim)
+
+    def quad(self, coef: np.ndarray) -> np.ndarray:
+        support = support_of(coef)
+        total, some = np.zeros(self.n_terms), coef[support].reshape(len(support), -1)
+        for part in self._parts(support):
+            products = self.rows_each(support[part])[:, :, support] @ some
+            total += np.einsum("smc,sc->m", products, some[part])
+        return total * self.factors
+
+    def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        scaled = weights * self.factors
+        out = np.empty((len(rows), self.n if cols is None else len(cols)))
+        for part in self._parts(rows):
+            mixed = np.tensordot(scaled, self.rows_each(rows[part]), axes=(0, 1))
+            out[part] = mixed if cols is None else mixed[:, cols]
+        return out
+
+    def _parts(self, rows: np.ndarray) -> list[slice]:
+        return list(blocks(len(rows), max(1, min(self.capacity, BLOCK_BYTES // (8 * self.n * self.n_terms)))))

@@ -1,0 +1,65 @@
+"""Grams of different kinds side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..views import Views
+from .base import Gram
+
+
+class StackedGram(Gram):
+    """The terms of several grams on the same samples, one after another."""
+
+    def __init__(self, grams: Sequence[Gram]) -> None:
+        self.grams = list(grams)
+        self._ends = np.cumsum([gram.n_terms for gram in grams])
+        super().__init__(
+            [term for gram in grams for term in gram.terms],
+            grams[0].X,
+            np.concatenate([gram.factors for gram in grams]),
+        )
+
+    def _split(self, values: np.ndarray) -> list[np.ndarray]:
+        return np.split(values, self._ends[:-1])
+
+    def rescaled(self, factors: np.ndarray) -> Gram:
+        return StackedGram([g.rescaled(part) for g, part in zip(self.grams, self._split(factors), strict=True)])
+
+    def only(self, picked: Sequence[int]) -> Gram:
+        starts = self._ends - [gram.n_terms for gram in self.grams]
+        chosen = np.asarray(picked)
+        kept = [
+            gram.only((chosen[(chosen >= start) & (chosen < end)] - start).tolist())
+            for gram, start, end in zip(self.grams, starts, self._ends, strict=True)
+            if ((chosen >= start) & (chosen < end)).any()
+        ]
+        return kept[0] if len(kept) == 1 else StackedGram(kept)
+
+    def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
+        parts = zip(self.grams, self._split(weights), strict=True)
+        return np.sum([gram.apply(coef, part, at) for gram, part in parts], axis=0)
+
+    def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
+        return np.concatenate([gram.apply_each(coef, at) for gram in self.grams])
+
+    def quad(self, coef: np.ndarray) -> np.ndarray:
+        return np.concatenate([gram.quad(coef) for gram in self.grams])
+
+    def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        parts = zip(self.grams, self._split(weights), strict=True)
+        return np.sum([gram.block(rows, cols, part) for gram, part in parts], axis=0)
+
+    def diag_each(self) -> np.ndarray:
+        return np.concatenate([gram.diag_each() for gram in self.grams])
+
+    def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
+        used = [(g, w) for g, w in zip(self.grams, self._split(weights), strict=True) if w.any()]
+        held = [gram.matrix(part) for gram, part in used]
+        if any(one is None for one in held):
+            return None
+        if len(held) == 1:
+            return held[0]
+        return np.sum([factor * K for K, factor in held], axis=0), 1.0  # type: ignore[misc]

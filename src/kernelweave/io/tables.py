@@ -1,0 +1,252 @@
+"""Tables: CSV, TSV and Parquet to a dict of columns, without needing a data-frame library for text files."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..sequences import Alphabet, SequenceSet, as_sequences
+from .labels import tidy_labels
+from .streams import Source
+
+_MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"))
+
+
+def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """Read a CSV, TSV or Parquet file with a header line.
+
+    Parameters
+    ----------
+    path : path, "-" or binary file
+        Text may be gzipped and is UTF-8; the delimiter (comma, tab or semicolon) is the one its first line uses.
+        Parquet is known by its first bytes and needs pyarrow or polars.
+    columns : sequence of str or None
+        The columns to return; None: all.
+
+    Returns
+    -------
+    columns : dict of str to ndarray
+        Whole numbers as int64, numbers as float64 (missing: nan), anything else as an object array of strings.
+
+    Raises
+    ------
+    InputError
+        If a row has too few or too many fields, naming the line; if a column is not there, naming those that are.
+    """
+    if _is_parquet(path):
+        return _read_parquet(path, columns)
+    with Source(path) as source:
+        names, rows = _parse(source)
+    wanted = names if columns is None else list(columns)
+    _require(wanted, names, source.name)
+    return {name: _typed([row[names.index(name)] for row in rows]) for name in wanted}
+
+
+def read_sequence_table(
+    path: str | os.PathLike,
+    sequence: str,
+    label: str | None = None,
+    *,
+    alphabet: Alphabet | str = "auto",
+    packed: bool = False,
+    **rules: Any,
+) -> tuple[SequenceSet, np.ndarray | None]:
+    """Read sequences, and labels if asked for, from columns of a table.
+
+    Parameters
+    ----------
+    path : path
+        As in `read_table`.
+    sequence, label : str
+        Names of columns.
+    alphabet, packed, **rules
+        As in `as_sequences`. Rows that are skipped for being short lose their labels too.
+
+    Returns
+    -------
+    sequences : SequenceSet
+    labels : ndarray or None
+    """
+    table = read_table(path, [sequence] if label is None else [sequence, label])
+    column = table[sequence]
+    if column.dtype.kind != "O":
+        shown = str(column[0]) if len(column) else "nothing"
+        raise InputError(f"{path}: the column {sequence!r} holds {column.dtype} ({shown}, ...), not sequences.")
+    try:
+        sequences = as_sequences(column, alphabet, packed=packed, **rules)
+    except InputError as error:
+        raise type(error)(f"{path}, column {sequence!r}: {error}") from None
+    labels = None if label is None else tidy_labels(np.delete(table[label], sequences.notes.skipped))
+    return sequences, labels
+
+
+def read_svmlight(path: str | os.PathLike, n_features: int | None = None) -> tuple[Any, np.ndarray]:
+    """Read a file in svmlight / libsvm format, plain or gzip.
+
+    Parameters
+    ----------
+    path : path, "-" or binary file
+    n_features : int or None
+        Columns of the matrix; None: the largest index in the file.
+
+    Returns
+    -------
+    X : sparse matrix, shape (n, n_features)
+    y : ndarray
+    """
+    import io
+
+    from sklearn.datasets import load_svmlight_file
+
+    with Source(path) as source:
+        data = source.read()
+        if not data.strip():
+            raise InputError(f"{source.name} is empty; lines such as '+1 3:0.5 7:1' are needed.")
+        try:
+            return load_svmlight_file(io.BytesIO(data), n_features=n_features)
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"{source.name} is not in svmlight format: {error}. A line is '+1 3:0.5 7:1'.") from None
+
+
+# -- text ------------------------------------------------------------------------------------------------------------
+
+
+def _parse(source: Source) -> tuple[list[str], list[list[str]]]:
+    try:
+        text = source.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source.name} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from None
+    if "\0" in text:
+        raise InputError(f"{source.name} looks like a binary file: it holds NUL bytes.")
+    lines = text.splitlines(keepends=True) if "\r" in text and "\n" not in text else text.split("\n")
+    first = next((line for line in lines if line.strip()), None)
+    if first is None:
+        raise InputError(f"{source.name} is empty; a header line with column names is needed.")
+    delimiter = max("\t,;", key=first.count)
+    names: list[str] = []
+    rows = []
+    with _long_fields():
+        reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
+        try:
+            for row in reader:
+                if not row or (len(row) == 1 and not row[0].strip() and len(names) != 1):
+                    continue
+                if not names:
+                    names = _header(row, source.name)
+                elif len(row) != len(names):
+                    raise InputError(
+                        f"{source.name}, line {reader.line_num}: {len(row)} fields where the header has {len(names)}. "
+                        "Is the file truncated, or a delimiter inside an unquoted value?"
+                    )
+                else:
+                    rows.append(row)
+        except csv.Error as error:
+            raise InputError(
+                f"{source.name}, line {reader.line_num}: {error}. Is a quotation mark left open?"
+            ) from None
+    return names, rows
+
+
+def _header(row: list[str], source: str) -> list[str]:
+    names = [name.strip() for name in row]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{source}: column names repeat: {', '.join(map(repr, twice))}. Rename them.")
+    return names
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """The csv module refuses fields above 128 kB, which a gene is."""
+    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _typed(values: list[str]) -> np.ndarray:
+    """Numbers where every value is one; '007' and '1_000' are names."""
+    given = [value for value in (v.strip() for v in values) if value not in _MISSING]
+    if given and not any("_" in v or (len(v) > 1 and v[0] == "0" and v[1].isdigit()) for v in given):
+        try:
+            if len(given) == len(values):
+                return np.array([int(value) for value in values], np.int64)
+        except (ValueError, OverflowError):
+            pass
+        try:
+            return np.array([np.nan if v.strip() in _MISSING else float(v) for v in values])
+        except ValueError:
+            pass
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out
+
+
+def _require(wanted: Sequence[str], names: Sequence[str], source: str) -> None:
+    for name in wanted:
+        if name not in names:
+            shown = ", ".join(map(repr, names[:10]))
+            raise InputError(f"{source} has no column {name!r}; it has {shown}{', ...' if len(names) > 10 else ''}.")
+
+
+# -- Parquet ---------------------------------------------------------------------------------------------------------
+
+
+def _is_parquet(path: Any) -> bool:
+    if path == "-" or hasattr(path, "read"):
+        return False
+    name = os.path.expanduser(os.fspath(path))
+    if not os.path.isfile(name):  # a pipe can be read once only
+        return False
+    with open(name, "rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _read_parquet(path: str | os.PathLike, columns: Sequence[str] | None) -> dict[str, np.ndarray]:
+    name = os.path.expanduser(os.fspath(path))
+    try:
+        names, fetch = _parquet_reader(name)
+        wanted = names if columns is None else list(columns)
+        _require(wanted, names, name)
+        table = fetch(wanted)
+    except (InputError, ImportError):
+        raise
+    except Exception as error:  # each library has its own errors for a damaged file
+        raise InputError(f"{name} is not a readable Parquet file: {error}") from None
+    return {column: _column(table[column]) for column in wanted}
+
+
+def _parquet_reader(name: str) -> tuple[list[str], Any]:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        pass
+    else:
+        return pq.read_schema(name).names, lambda wanted: pq.read_table(name, columns=wanted)
+    try:
+        import polars as pl
+    except ImportError:
+        raise ImportError("Reading Parquet needs pyarrow or polars: pip install pyarrow") from None
+    return list(pl.read_parquet_schema(name)), lambda wanted: pl.read_parquet(name, columns=wanted)
+
+
+def _column(series: Any) -> np.ndarray:
+    """A column of a frame: numbers as they are (missing: nan), anything else as objects, None where missing."""
+    import narwhals as nw
+
+    found = nw.from_native(series, series_only=True)
+    if found.dtype.is_numeric() and not found.is_null().any():
+        return found.to_numpy()
+    if found.dtype.is_numeric():
+        return np.array([np.nan if value is None else value for value in found.to_list()], float)
+    out = np.empty(len(found), object)
+    out[:] = found.to_list()
+    return out

@@ -1,0 +1,30 @@
+"""Kernels: values that say what is similar."""
+
+from .base import Frozen, Kernel, Normalized, On, PerFeature, Product, Scaled, Sum, per_feature
+from .expression import as_kernel, parse
+from .precomputed import Function, Precomputed
+from .vectors import RBF, Laplacian, Linear, Polynomial
+
+#: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
+KERNELS = (Linear, Polynomial, RBF, Laplacian, Precomputed)
+
+__all__ = [
+    "KERNELS",
+    "RBF",
+    "Frozen",
+    "Function",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Normalized",
+    "On",
+    "PerFeature",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "Scaled",
+    "Sum",
+    "as_kernel",
+    "parse",
+    "per_feature",
+]

@@ -1,0 +1,328 @@
+"""`Kernel`: a value that says what is similar, and the algebra that joins kernels."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..errors import InputError
+from ..views import Columns, Views, as_views
+
+#: How tightly an expression binds, for printing with the fewest parentheses.
+SUM, PRODUCT, ATOM = 1, 2, 3
+
+
+class Kernel(BaseEstimator):
+    """A similarity of two samples: symmetric and positive semi-definite.
+
+    Subclasses are dataclasses that say `compute` (and, where it is cheaper than the
+    matrix, `compute_diag`). Kernels add and multiply: the top-level summands of an
+    expression are the terms whose weights are learned.
+    """
+
+    #: What the kernel reads: "numbers", "ids", "sequences" or "anything".
+    reads = "anything"
+    #: True where `compute(X, None)` hands out a matrix that already exists.
+    stored = False
+    _binds = ATOM
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        """Return the matrix k(X_i, Y_j); Y = X where None. Not to be written to."""
+        raise NotImplementedError
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        """Return k(X_i, X_i)."""
+        step = 256
+        parts = [X.rows(np.arange(s, min(s + step, len(X)))) for s in range(0, len(X), step)]
+        return np.concatenate([np.diagonal(self.compute(part, None)) for part in parts] or [np.empty(0)])
+
+    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
+        """Return the matrix of k between the samples of X and of Y (Y = X where None)."""
+        return self.compute(as_views(X), None if Y is None else as_views(Y))
+
+    def diag(self, X: Any) -> np.ndarray:
+        """Return k(X_i, X_i), without the rest of the matrix."""
+        return self.compute_diag(as_views(X))
+
+    def terms(self, X: Views) -> tuple[Kernel, ...]:
+        """Return the summands whose weights are learned; data may be needed to count them."""
+        return (self,)
+
+    def leaves(self) -> Iterator[Kernel]:
+        """Yield the kernels at the ends of the expression."""
+        yield self
+
+    def on(self, columns: Columns) -> Kernel:
+        """Return this kernel seen through some columns or one view only."""
+        return On(self, columns)
+
+    def normalized(self) -> Kernel:
+        """Return the cosine of this kernel: k(x, y) / √(k(x, x) k(y, y))."""
+        return Normalized(self)
+
+    def __add__(self, other: Any) -> Kernel:
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return add_all([self, other])
+
+    def __radd__(self, other: Any) -> Kernel:
+        if isinstance(other, numbers.Real) and other == 0:  # so that sum([...]) works
+            return self
+        return NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        if isinstance(other, numbers.Real):
+            return other * self
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return Product(_flat(Product, [self, other]))
+
+    def __rmul__(self, other: Any) -> Kernel:
+        if not isinstance(other, numbers.Real):
+            return NotImplemented
+        if not (np.isfinite(other) and other >= 0):
+            raise InputError(f"A kernel can only be scaled by a finite number ≥ 0; got {other}.")
+        if isinstance(self, Scaled):
+            return Scaled(float(other) * self.scale, self.kernel)
+        return Scaled(float(other), self)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)  # type: ignore[attr-defined]
+        return all(same_value(mine[name], theirs[name]) for name in mine)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        # N_CHAR_MAX is scikit-learn's; a kernel always prints whole, so that it can be typed back.
+        defaults = {f.name: f.default for f in self.__dataclass_fields__.values()}  # type: ignore[attr-defined]
+        given = self.get_params(deep=False)
+        shown = [f"{k}={typed(v)}" for k, v in given.items() if not same_value(v, defaults[k])]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclass(eq=False, repr=False)
+class Sum(Kernel):
+    """k = Σ k_m; at the top of an expression, the k_m are the terms."""
+
+    kernels: tuple[Kernel, ...]
+    _binds = SUM
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        total = np.array(self.kernels[0].compute(X, Y), dtype=np.float64)
+        for kernel in self.kernels[1:]:
+            total += kernel.compute(X, Y)
+        return total
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        return np.sum([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
+
+    def terms(self, X: Views) -> tuple[Kernel, ...]:
+        return tuple(term for kernel in self.kernels for term in kernel.terms(X))
+
+    def leaves(self) -> Iterator[Kernel]:
+        return (leaf for kernel in self.kernels for leaf in kernel.leaves())
+
+    def on(self, columns: Columns) -> Kernel:
+        """Return the sum of every summand on those columns, still as separate terms."""
+        return Sum(tuple(kernel.on(columns) for kernel in self.kernels))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return " + ".join(bracketed(kernel, SUM) for kernel in self.kernels)
+
+
+@dataclass(eq=False, repr=False)
+class Product(Kernel):
+    """k = Π k_m: similar only where all factors agree."""
+
+    kernels: tuple[Kernel, ...]
+    _binds = PRODUCT
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        total = np.array(self.kernels[0].compute(X, Y), dtype=np.float64)
+        for kernel in self.kernels[1:]:
+            total *= kernel.compute(X, Y)
+        return total
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        return np.prod([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
+
+    def leaves(self) -> Iterator[Kernel]:
+        return (leaf for kernel in self.kernels for leaf in kernel.leaves())
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        first, *rest = self.kernels
+        return " * ".join([bracketed(first, PRODUCT)] + [bracketed(kernel, ATOM) for kernel in rest])
+
+
+@dataclass(eq=False, repr=False)
+class _Wrapper(Kernel):
+    """One kernel inside another; says nothing of its own."""
+
+    kernel: Kernel
+
+    @property
+    def reads(self) -> str:  # type: ignore[override]
+        return self.kernel.reads
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        return self.kernel.compute(X, Y)
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        return self.kernel.compute_diag(X)
+
+    def leaves(self) -> Iterator[Kernel]:
+        return self.kernel.leaves()
+
+
+@dataclass(eq=False, repr=False)
+class Scaled(Kernel):
+    """scale · k."""
+
+    scale: float
+    kernel: Kernel
+    _binds = PRODUCT
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        return self.scale * self.kernel.compute(X, Y)
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        return self.scale * self.kernel.compute_diag(X)
+
+    def leaves(self) -> Iterator[Kernel]:
+        return self.kernel.leaves()
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{typed(self.scale)} * {bracketed(self.kernel, ATOM)}"
+
+
+@dataclass(eq=False, repr=False)
+class Frozen(_Wrapper):
+    """Keep a sum whole: `Frozen(a + b)` is one term, not two.
+
+    Examples
+    --------
+    >>> from kernelweave import RBF, Frozen, Linear
+    >>> Frozen(RBF(0.5) + Linear()) + RBF(2.0)
+    Frozen(RBF(gamma=0.5) + Linear()) + RBF(gamma=2.0)
+    """
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"Frozen({self.kernel!r})"
+
+
+@dataclass(eq=False, repr=False)
+class Normalized(_Wrapper):
+    """The cosine of a kernel: k(x, y) / √(k(x, x) k(y, y)), and 0 where a norm is 0."""
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        inverse_x = _inverse_root(self.kernel.compute_diag(X))
+        inverse_y = inverse_x if Y is None else _inverse_root(self.kernel.compute_diag(Y))
+        return self.kernel.compute(X, Y) * inverse_x[:, None] * inverse_y
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        return (self.kernel.compute_diag(X) > 0).astype(np.float64)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{bracketed(self.kernel, ATOM)}.normalized()"
+
+
+@dataclass(eq=False, repr=False)
+class On(_Wrapper):
+    """A kernel that sees only some columns, or one view, of the data."""
+
+    columns: Any
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        return self.kernel.compute(X.select(self.columns), None if Y is None else Y.select(self.columns))
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        return self.kernel.compute_diag(X.select(self.columns))
+
+    def terms(self, X: Views) -> tuple[Kernel, ...]:
+        seen = X.select(self.columns)
+        if isinstance(self.kernel, PerFeature):
+            return tuple(self.kernel.kernel.on(label) for label in seen.labels)
+        inner = self.kernel.terms(seen)
+        return (self,) if inner == (self.kernel,) else tuple(term.on(self.columns) for term in inner)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{bracketed(self.kernel, ATOM)}.on({typed(self.columns)})"
+
+
+@dataclass(eq=False, repr=False)
+class PerFeature(_Wrapper):
+    """One term per column: Σ_j k(x_j, y_j), each j with its own learned weight."""
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        return Sum(self.terms(X)).compute(X, Y)
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        return Sum(self.terms(X)).compute_diag(X)
+
+    def terms(self, X: Views) -> tuple[Kernel, ...]:
+        return tuple(self.kernel.on(label) for label in X.labels)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"per_feature({self.kernel!r})"
+
+
+def per_feature(kernel: Kernel) -> Kernel:
+    """Make one term per column of the data (or of the columns chosen with `.on`).
+
+    Examples
+    --------
+    >>> from kernelweave import RBF, per_feature
+    >>> per_feature(RBF(0.5)).on(["age", "gc"])
+    per_feature(RBF(gamma=0.5)).on(['age', 'gc'])
+    """
+    if isinstance(kernel, Sum):
+        return Sum(tuple(PerFeature(part) for part in kernel.kernels))
+    return PerFeature(kernel)
+
+
+def add_all(kernels: Sequence[Kernel]) -> Kernel:
+    """Return the sum of several kernels, in one go however many they are."""
+    return kernels[0] if len(kernels) == 1 else Sum(_flat(Sum, kernels))
+
+
+def _flat(kind: type[Sum] | type[Product], kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
+    return tuple(part for k in kernels for part in (k.kernels if isinstance(k, kind) else (k,)))
+
+
+def _inverse_root(diag: np.ndarray) -> np.ndarray:
+    root = np.sqrt(np.maximum(diag, 0.0))
+    return np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+
+
+def bracketed(kernel: Kernel, binds: int) -> str:
+    """Print a kernel inside an operator that needs at least `binds`."""
+    return repr(kernel) if kernel._binds >= binds else f"({kernel!r})"
+
+
+def typed(value: Any) -> str:
+    """Print a parameter so that it can be typed back."""
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(typed(v) for v in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+    return repr(value)
+
+
+def same_value(a: Hashable | Any, b: Hashable | Any) -> bool:
+    """Equality of parameters, where arrays and lists of the same numbers are the same."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return a is not None and b is not None and np.array_equal(np.asarray(a), np.asarray(b))
+    return type(a) is type(b) and a == b or (isinstance(a, numbers.Real) and isinstance(b, numbers.Real) and a == b)

@@ -1,0 +1,201 @@
+"""Kernels given as matrices or as functions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..views import Views
+from .base import Kernel
+
+#: Relative size of a negative eigenvalue that rounding may cause.
+PSD_TOLERANCE = 1e-8
+
+
+@dataclass(eq=False, repr=False)
+class Precomputed(Kernel):
+    """A kernel on integer ids: k(i, j) = K[i, j].
+
+    X is a column of row numbers of K, so cross-validation slices it right. K may have more
+    rows than columns: the first rows and the columns are the training samples, the other
+    rows are new samples, each known only by its similarity to the training samples.
+
+    Parameters
+    ----------
+    K : array of shape (n_rows, n_train), n_rows ≥ n_train
+        Never copied, not even by `sklearn.base.clone`.
+    name : str or None
+        How it prints; by default a short digest of its content.
+    psd : {"error", "clip", "ignore"}
+        What to do with a matrix that has negative eigenvalues: refuse it, set them to zero,
+        or go on (solvers still end, but the certificate no longer holds).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelweave import Precomputed
+    >>> Precomputed(np.eye(3), name="identity")([0, 1], [1, 2])
+    array([[0., 0.],
+           [1., 0.]])
+    """
+
+    K: Any = None
+    name: str | None = None
+    psd: str = "error"
+    reads = "ids"
+    stored = True
+
+    def __sklearn_clone__(self) -> Precomputed:
+        twin = type(self)(self.K, self.name, self.psd)
+        twin._known = self._known
+        return twin
+
+    def __post_init__(self) -> None:
+        self._known: Any = None  # the checked (and maybe clipped) matrix, with what it was made from
+
+    @property
+    def label(self) -> str:
+        """The name it prints under."""
+        if self.name is not None or self.K is None:
+            return self.name or "?"
+        K = np.asarray(self.K)
+        sample = np.ascontiguousarray(K[:: max(1, K.shape[0] // 256), :: max(1, K.shape[-1] // 256)])
+        return "K" + hashlib.blake2b(repr(K.shape).encode() + sample.tobytes(), digest_size=4).hexdigest()
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        psd = "" if self.psd == "error" else f", psd={self.psd!r}"
+        return f"Precomputed(name={self.label!r}{psd})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Precomputed):
+            return NotImplemented
+        same = self.K is other.K or (self.K is not None and other.K is not None and np.array_equal(self.K, other.K))
+        return same and (self.label, self.psd) == (other.label, other.psd)
+
+    __hash__ = Kernel.__hash__
+
+    def matrix(self) -> np.ndarray:
+        """Return the checked matrix."""
+        if self._known is None or self._known[0] is not self.K or self._known[1] != self.psd:
+            self._known = (self.K, self.psd, _checked(self.K, self.psd, repr(self)))
+        return self._known[2]
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        K, rows = self.matrix(), self._ids(X)
+        cols = rows if Y is None else self._ids(Y)
+        if _is_all(rows, K.shape[0]) and _is_all(cols, K.shape[1]):
+            return K
+        return _pick(K, rows, cols, repr(self))
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        K, ids = self.matrix(), self._ids(X)
+        if (ids >= K.shape[1]).any():
+            raise InputError(f"{self!r} does not know k(x, x) of id {int(ids[ids >= K.shape[1]][0])}: not a column of K.")
+        return np.asarray(K[ids, ids], dtype=np.float64)
+
+    def _ids(self, X: Views) -> np.ndarray:
+        ids, n_rows = X.ids(), self.matrix().shape[0]
+        wrong = (ids < 0) | (ids >= n_rows)
+        if wrong.any():
+            raise InputError(f"Id {int(ids[wrong][0])} is not a row of {self!r}, which has {n_rows} (ids start at 0).")
+        return ids
+
+
+def _is_all(ids: np.ndarray, n: int) -> bool:
+    return len(ids) == n and bool((ids == np.arange(n)).all())
+
+
+def _pick(K: np.ndarray, rows: np.ndarray, cols: np.ndarray, name: str) -> np.ndarray:
+    if (cols < K.shape[1]).all():
+        return K[np.ix_(rows, cols)]
+    if (rows < K.shape[1]).all():
+        return K[np.ix_(cols, rows)].T
+    raise InputError(
+        f"{name} has {K.shape[1]} columns, so it does not know the similarity of two new samples to each other. "
+        "Train on ids below that, and predict on the others."
+    )
+
+
+def _checked(K: Any, psd: str, name: str) -> np.ndarray:
+    if K is None:
+        raise InputError(f"{name} was read from text and has no matrix; pass it with parse(text, matrices={{name: K}}).")
+    if psd not in ("error", "clip", "ignore"):
+        raise InputError(f'psd must be "error", "clip" or "ignore"; got {psd!r}.')
+    K = np.asarray(K)
+    if K.ndim != 2 or K.shape[0] < K.shape[1] or K.dtype.kind not in "fiub":
+        raise InputError(
+            f"{name} needs a square matrix of numbers (or more rows than columns, the rows below being new samples); "
+            f"got shape {K.shape}, {K.dtype}. A test kernel is shaped (n_test, n_train): stack it below the training one."
+        )
+    if K.dtype not in (np.float64, np.float32):
+        K = K.astype(np.float64)
+    if not np.isfinite(K).all():
+        row, column = np.argwhere(~np.isfinite(K))[0]
+        raise InputError(f"{name} holds NaN or infinity, first at K[{row}, {column}].")
+    train = K[: K.shape[1]]
+    scale = float(np.abs(train).max(initial=0.0))
+    skew = float(np.abs(train - train.T).max(initial=0.0))
+    if skew > 1e-8 * scale:
+        raise InputError(f"{name} is not symmetric: |K - K'| reaches {skew:.3g}. Use (K + K.T) / 2 if that is what you mean.")
+    if psd == "ignore":
+        return K
+    lowest = lowest_eigenvalue(train, scale)
+    if lowest >= -PSD_TOLERANCE * scale * len(train) ** 0.5:
+        return K
+    if psd == "clip":
+        return _clipped(K)
+    raise InputError(
+        f"{name} is not positive semi-definite: its lowest eigenvalue is about {lowest:.3g}. "
+        'Use Precomputed(K, psd="clip") to set negative eigenvalues to zero, or psd="ignore" to go on regardless.'
+    )
+
+
+def lowest_eigenvalue(K: np.ndarray, scale: float) -> float:
+    """Return the lowest eigenvalue of a symmetric K, or 0 where a Cholesky factor proves it is not below rounding."""
+    from scipy import linalg
+    from scipy.sparse.linalg import eigsh
+
+    n = len(K)
+    if n == 0 or scale == 0.0:
+        return 0.0
+    shifted = np.array(K, dtype=np.float64)
+    shifted.flat[:: n + 1] += PSD_TOLERANCE * scale * n**0.5
+    try:
+        linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        return 0.0
+    except linalg.LinAlgError:
+        if n <= 500:
+            return float(np.linalg.eigvalsh(K)[0])
+        # power iteration on a shifted matrix would do; Lanczos needs fewer products
+        return float(eigsh(np.asarray(K, dtype=np.float64), k=1, which="SA", tol=1e-3, v0=np.ones(n))[0][0])
+
+
+def _clipped(K: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(K[: K.shape[1]])
+    positive = vectors[:, values > 0]
+    return (K @ positive) @ positive.T  # on the training block this is V max(λ, 0) V'
+
+
+@dataclass(eq=False, repr=False)
+class Function(Kernel):
+    """A kernel given by a plain function f(X, Y) that returns the matrix.
+
+    It prints under its function's name, so it cannot be typed back or kept in a model file.
+    """
+
+    function: Callable[[Any, Any], Any]
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        other = X if Y is None else Y
+        K = np.asarray(self.function(X.native(), other.native()), dtype=np.float64)
+        if K.shape != (len(X), len(other)):
+            raise InputError(f"{self!r} must return a matrix of shape {(len(X), len(other))}; it returned {K.shape}.")
+        return K
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"Function({getattr(self.function, '__name__', type(self.function).__name__)})"

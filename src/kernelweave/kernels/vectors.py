@@ -1,0 +1,176 @@
+"""Kernels on numbers: linear, polynomial, Gaussian and Laplacian."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..errors import InputError
+from ..views import Views
+from .base import Kernel
+
+#: Up to this many columns, distances are summed directly (exact, symmetric to the last bit);
+#: above, through one matrix product, which is then quicker.
+DIRECT_COLUMNS = 32
+
+
+class VectorKernel(Kernel):
+    """A kernel on rows of numbers; subclasses say `between` and `within`."""
+
+    reads = "numbers"
+
+    def between(self, A: Any, B: Any) -> np.ndarray:
+        """Return k of every row of A with every row of B."""
+        raise NotImplementedError
+
+    def within(self, A: Any) -> np.ndarray:
+        """Return k of every row of A with itself."""
+        raise NotImplementedError
+
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        A = X.matrix()
+        B = A if Y is None else Y.matrix()
+        if A.shape[1] != B.shape[1]:
+            raise InputError(f"X has {A.shape[1]} columns, but Y has {B.shape[1]}; they must agree.")
+        return self.between(A, B)
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        return self.within(X.matrix())
+
+
+@dataclass(eq=False, repr=False)
+class Linear(VectorKernel):
+    """k(x, y) = x·y."""
+
+    def between(self, A: Any, B: Any) -> np.ndarray:
+        return _dot(A, B)
+
+    def within(self, A: Any) -> np.ndarray:
+        return _squares(A)
+
+
+@dataclass(eq=False, repr=False)
+class Polynomial(VectorKernel):
+    """k(x, y) = (gamma x·y + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int
+        At least 1.
+    gamma : float or None
+        Scale of the product; None for 1 / number of columns.
+    coef0 : float
+        Weight of the lower degrees, at least 0.
+    """
+
+    degree: int = 3
+    gamma: float | None = None
+    coef0: float = 1.0
+
+    def between(self, A: Any, B: Any) -> np.ndarray:
+        return self._power(_dot(A, B), A.shape[1])
+
+    def within(self, A: Any) -> np.ndarray:
+        return self._power(_squares(A), A.shape[1])
+
+    def _power(self, products: np.ndarray, n_columns: int) -> np.ndarray:
+        if not (isinstance(self.degree, numbers.Integral) and self.degree >= 1):
+            raise InputError(f"Polynomial needs a whole degree ≥ 1; got {self.degree!r}.")
+        if not (np.isfinite(self.coef0) and self.coef0 >= 0):
+            raise InputError(f"Polynomial needs coef0 ≥ 0, or it is not a kernel; got {self.coef0!r}.")
+        products *= _gamma(self, n_columns)
+        products += self.coef0
+        with np.errstate(over="ignore"):  # infinities are reported, with the term's name, where the gram is bound
+            return products**self.degree
+
+
+@dataclass(eq=False, repr=False)
+class RBF(VectorKernel):
+    """k(x, y) = exp(−gamma ‖x − y‖²).
+
+    Parameters
+    ----------
+    gamma : float or None
+        Inverse squared width; None for 1 / number of columns.
+    """
+
+    gamma: float | None = None
+
+    def between(self, A: Any, B: Any) -> np.ndarray:
+        return _exponential(_squared_distances(A, B), -_gamma(self, A.shape[1]))
+
+    def within(self, A: Any) -> np.ndarray:
+        return np.ones(A.shape[0])
+
+
+@dataclass(eq=False, repr=False)
+class Laplacian(VectorKernel):
+    """k(x, y) = exp(−gamma Σ|x_j − y_j|).
+
+    Parameters
+    ----------
+    gamma : float or None
+        Inverse width; None for 1 / number of columns.
+    """
+
+    gamma: float | None = None
+
+    def between(self, A: Any, B: Any) -> np.ndarray:
+        return _exponential(_absolute_distances(A, B), -_gamma(self, A.shape[1]))
+
+    def within(self, A: Any) -> np.ndarray:
+        return np.ones(A.shape[0])
+
+
+def _gamma(kernel: RBF | Laplacian | Polynomial, n_columns: int) -> float:
+    if kernel.gamma is None:
+        return 1.0 / max(n_columns, 1)
+    if not (isinstance(kernel.gamma, numbers.Real) and np.isfinite(kernel.gamma) and kernel.gamma > 0):
+        raise InputError(f"{type(kernel).__name__} needs gamma > 0 (or None for 1 / columns); got {kernel.gamma!r}.")
+    return float(kernel.gamma)
+
+
+def _dot(A: Any, B: Any) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = A @ B.T
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+
+
+def _squares(A: Any) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        squares = A.multiply(A).sum(axis=1) if sparse.issparse(A) else np.einsum("ij,ij->i", A, A)
+    return np.asarray(squares).ravel()
+
+
+def _exponential(distances: np.ndarray, factor: float) -> np.ndarray:
+    distances *= factor
+    return np.exp(distances, out=distances)
+
+
+def _squared_distances(A: Any, B: Any) -> np.ndarray:
+    if not sparse.issparse(A) and not sparse.issparse(B):
+        if A.shape[1] <= DIRECT_COLUMNS:
+            from .._fast.vectors import squared_distances
+
+            return squared_distances(np.ascontiguousarray(A), np.ascontiguousarray(B.T))
+        centre = B.mean(axis=0)  # distances do not move, but far less is lost to cancellation
+        A, B = A - centre, B - centre
+    distances = _dot(A, B)
+    distances *= -2.0
+    distances += _squares(A)[:, None]
+    distances += _squares(B)
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def _absolute_distances(A: Any, B: Any) -> np.ndarray:
+    if sparse.issparse(A) or sparse.issparse(B):
+        from sklearn.metrics.pairwise import manhattan_distances
+
+        return manhattan_distances(A, B)
+    from .._fast.vectors import absolute_distances
+
+    return absolute_distances(np.ascontiguousarray(A), np.ascontiguousarray(B.T))

@@ -1,0 +1,121 @@
+"""`BoxQP`, the record that losses hand to dual solvers, and what a loss must say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+
+@dataclass
+class BoxQP:
+    """min ½ a'(K + diag(ridge)) a + linear'a + l1‖a‖₁  s.t.  lower ≤ a ≤ upper,  Σ a = total."""
+
+    linear: np.ndarray
+    ridge: np.ndarray
+    l1: float
+    lower: np.ndarray
+    upper: np.ndarray
+    total: float = 0.0
+
+    @property
+    def free(self) -> bool:
+        """True where nothing but Σ a = total constrains: one linear system solves it."""
+        return self.l1 == 0.0 and bool(np.isneginf(self.lower).all() and np.isposinf(self.upper).all())
+
+    def feasible(self, near: np.ndarray | None = None) -> np.ndarray:
+        """Return a point that meets the constraints: `near` where it does, and otherwise close to it."""
+        a = np.clip(np.zeros(len(self.linear)) if near is None else near, self.lower, self.upper)
+        if abs(self.total - a.sum()) <= 1e-12 * np.abs(a).sum():
+            return a
+        left = self.total - a.sum()
+        room = (self.upper if left > 0 else self.lower) - a
+        # fill sample by sample up to the bounds: sparse, as a start should be
+        fill = np.clip(left - np.concatenate([[0.0], np.cumsum(room)[:-1]]), *sorted((0.0, left)))
+        return a + (np.minimum(fill, room) if left > 0 else np.maximum(fill, room))
+
+
+class Loss:
+    """How wrong a decision value f is for a target y: convex in f.
+
+    The machine minimises Σ_i C_i value(y_i, f_i) + total · b + ½‖w‖² with f = ⟨w, φ⟩ + b, and
+    C is an array: class weights and sample weights are already inside.
+    """
+
+    name: ClassVar[str]
+    #: "labels" where y is ±1, "numbers" where y is any number, "nothing" where y is not read.
+    reads: ClassVar[str]
+    #: What Σ a must be: the factor of the intercept in the objective.
+    total: float = 0.0
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the loss of every sample."""
+        raise NotImplementedError
+
+    def dual(self, y: np.ndarray, C: np.ndarray, f: np.ndarray | None = None) -> BoxQP:
+        """Return the dual problem; for losses that are not piecewise quadratic, its model at f."""
+        raise NotImplementedError
+
+    def conjugate(self, y: np.ndarray, coef: np.ndarray, C: np.ndarray) -> float:
+        """Return Σ_i sup_f (−coef_i f − C_i value(y_i, f)): minus the linear part of the dual."""
+        raise NotImplementedError
+
+    def intercept(self, y: np.ndarray, f: np.ndarray, C: np.ndarray) -> float:
+        """Return the b that minimises Σ_i C_i value(y_i, f_i + b) + total · b."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_") and k != "total")
+        return f"{type(self).__name__}({shown})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = object.__hash__
+
+
+def kink_minimum(points: np.ndarray, jumps: np.ndarray, slope: float) -> float:
+    """Return where a convex piecewise linear function is lowest; the middle where it is flat.
+
+    Its slope is `slope` far to the left and grows by jumps[i] ≥ 0 at points[i].
+    """
+    order = np.argsort(points)
+    slopes = slope + np.cumsum(jumps[order])
+    flat = 1e-12 * float(jumps.sum())
+    first = min(int(np.searchsorted(slopes, -flat)), len(points) - 1)
+    left = points[order[first]]
+    if abs(slopes[first]) > flat:
+        return float(left)
+    after = order[first + 1 :]
+    right = after[np.argmax(jumps[after] > flat)] if len(after) else order[first]
+    return float(0.5 * (left + points[right]))
+
+
+def rising_root(slope_at: object, start: float, width: float) -> float:
+    """Return where an increasing function (value, derivative) of one number crosses zero.
+
+    Newton steps inside a bracket that only shrinks, so it always ends.
+    """
+    low, high, x = -np.inf, np.inf, start
+    for _ in range(200):
+        value, derivative = slope_at(x)  # type: ignore[operator]
+        if value == 0.0:
+            return x
+        if value > 0:
+            high = x
+        else:
+            low = x
+        step = -value / derivative if derivative > 0 else -np.sign(value) * width
+        step = float(np.clip(step, -width, width))
+        target = x + step
+        if not low < target < high:
+            if np.isinf(low) or np.isinf(high):
+                target = x - np.sign(value) * width
+            else:
+                target = 0.5 * (low + high)
+        if target == x or abs(target - x) <= 1e-16 * abs(x):
+            return x
+        width = width if np.isfinite(low) and np.isfinite(high) else 2 * width
+        x = target
+    return x

@@ -1,0 +1,41 @@
+"""MKL solvers: find the weights of the terms."""
+
+from __future__ import annotations
+
+from ..errors import InputError
+from ..norms import Fixed, Polyhedral
+from .analytic import Analytic
+from .base import Problem, Result, Solver, Step, run
+from .fixed import Plain
+from .silp import SILP
+
+#: Every MKL solver; estimators, docs and the conformance tests read this.
+SOLVERS = (SILP, Analytic)
+
+
+def choose(problem: Problem) -> Solver:
+    """Return the solver that suits the problem's norm and number of terms."""
+    if problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed):
+        return Plain()
+    if isinstance(problem.norm, Polyhedral):
+        return SILP()
+    return Analytic()
+
+
+def as_solver(solver: str | Solver, problem: Problem) -> Solver:
+    """Return a solver by name, "auto", or as given."""
+    if isinstance(solver, Solver):
+        return solver
+    if problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed):
+        known = {"auto", *(kind.name for kind in SOLVERS)}
+        if solver in known:
+            return Plain()
+    if solver == "auto":
+        return choose(problem)
+    for kind in SOLVERS:
+        if kind.name == solver:
+            return kind()
+    raise InputError(f"solver must be one of {['auto', *(kind.name for kind in SOLVERS)]} or a Solver; got {solver!r}.")
+
+
+__all__ = ["SOLVERS", "Analytic", "Plain", "Problem", "Result", "SILP", "Solver", "Step", "as_solver", "choose", "run"]

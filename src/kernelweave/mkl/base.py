@@ -1,0 +1,238 @@
+"""The frame of every MKL solver: `Problem`, `Step`, `run`, `Result`, and the one certificate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..dual import DualState, Machine, choose, relative_gap
+from ..errors import InputError
+from ..gram import Combined, Gram
+from ..norms import WeightNorm
+
+#: Up to this many samples the machines are solved to the last digits: it costs next to nothing.
+EXACT_SAMPLES = 1000
+EXACT_GAP = 1e-10
+#: Most steps of a dual solver at one set of weights.
+MAX_DUAL_STEPS = 20_000
+
+
+@dataclass(frozen=True)
+class Step:
+    """Weights, the machines at these weights, and what they prove.
+
+    upper = Σ C·loss(y, f + b) + ½ weights·quad, lower = −conjugate(coef) − ½ norm.dual_norm(quad).
+    """
+
+    weights: np.ndarray
+    states: tuple[DualState, ...]
+    quad: np.ndarray
+    upper: float
+    lower: float
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The signed dual coefficients, (n, n_machines)."""
+        return np.column_stack([state.coef for state in self.states])
+
+    @property
+    def linear(self) -> float:
+        """−conjugate(coef): the dual objective but for its quadratic part."""
+        return sum(state.lower + 0.5 * float(state.coef @ state.f) for state in self.states)
+
+
+Steps = Generator[Step, float, None]
+
+
+@dataclass
+class Problem:
+    """min over weights of the machines' summed objective: the machines share the weights."""
+
+    gram: Gram
+    machines: Sequence[Machine]
+    norm: WeightNorm
+    tol: float = 1e-3
+    #: When to stop, on the clock of time.monotonic.
+    deadline: float = np.inf
+    #: Where to begin: an earlier step of the same shape.
+    start: Step | None = None
+    interrupted: bool = False
+    n_solves: int = field(default=0)
+
+    def start_weights(self) -> np.ndarray:
+        """Return the weights to begin with."""
+        return self.norm.start(self.gram.n_terms) if self.start is None else self.start.weights
+
+    def solve(self, weights: np.ndarray, states: Sequence[DualState] | None = None, gap: float = np.inf) -> Step:
+        """Solve the machines at these weights, to a third of the outer gap, and certify.
+
+        Parameters
+        ----------
+        weights : array of shape (n_terms,)
+        states : the states to go on from, at whatever weights they were made
+        gap : the outer gap so far; `tol` bounds it from below
+        """
+        K = self.gram.at(weights)
+        if states is None:
+            states = self.start.states if self.start is not None else [None] * len(self.machines)  # type: ignore[list-item]
+        tol = min(max(gap, self.tol), 0.1) / 3.0
+        solved = tuple(self._solve_one(m, K, s, tol) for m, s in zip(self.machines, states, strict=True))
+        self.n_solves += 1
+        return self.certify(weights, solved)
+
+    def certify(self, weights: np.ndarray, states: tuple[DualState, ...]) -> Step:
+        """Return the step that these states make, with both bounds of the whole problem."""
+        quad = self.gram.quad(np.column_stack([state.coef for state in states]))
+        upper = sum(state.upper for state in states)
+        linear = sum(state.lower + 0.5 * float(state.coef @ state.f) for state in states)
+        return Step(weights, states, quad, upper, linear - 0.5 * self.norm.dual_norm(quad))
+
+    def _solve_one(self, machine: Machine, K: Combined, state: DualState | None, tol: float) -> DualState:
+        dual = choose(machine)
+        fresh = dual.start(machine, K, None if state is None else state.coef)
+        state = fresh.certified(machine)
+        exact = K.n <= EXACT_SAMPLES
+        best, stuck = state, 0
+        for _ in range(MAX_DUAL_STEPS):
+            if state.gap <= (EXACT_GAP if exact else tol) or state.final or self._out_of_time():
+                break
+            try:
+                state = dual.step(machine, K, state).certified(machine)
+            except KeyboardInterrupt:
+                self.interrupted = True
+                break
+            stuck = 0 if state.gap < 0.999 * best.gap else stuck + 1
+            best = state if state.gap <= best.gap else best
+            if stuck >= (4 if best.gap <= tol else 400):
+                break
+        return best
+
+    def _out_of_time(self) -> bool:
+        return self.interrupted or time.monotonic() > self.deadline
+
+
+class Solver:
+    """Finds weights: a generator of steps that reads like its paper."""
+
+    name: ClassVar[str]
+    #: The capabilities that the norm must have.
+    needs: ClassVar[tuple[type, ...]] = ()
+
+    def steps(self, problem: Problem) -> Steps:
+        """Yield one step after another; each `yield` returns the best relative gap so far."""
+        raise NotImplementedError
+
+    def check(self, problem: Problem) -> None:
+        """Raise an error that teaches where the norm lacks what the solver needs."""
+        for capability in self.needs:
+            if not isinstance(problem.norm, capability):
+                raise InputError(
+                    f"{type(self).__name__} needs a {capability.__name__} norm; got {problem.norm!r}. "
+                    f"{self.remedy}"
+                )
+
+    remedy: ClassVar[str] = 'Use solver="auto".'
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+@dataclass
+class Result:
+    """What a run found, and how near to the optimum it is known to be."""
+
+    step: Step
+    upper: float
+    lower: float
+    stop_reason: str
+    history: list[dict[str, Any]]
+    n_solves: int
+
+    @property
+    def gap(self) -> float:
+        """(best upper − best lower) / |best upper|."""
+        return relative_gap(self.upper, self.lower)
+
+    @property
+    def converged(self) -> bool:
+        """True where the gap met the tolerance."""
+        return self.stop_reason == "converged"
+
+
+def run(
+    solver: Solver,
+    problem: Problem,
+    *,
+    max_iter: int = 1000,
+    patience: int = 200,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> Result:
+    """Run a solver: the only loop that stops, logs and warns.
+
+    Stops when the best upper and the best lower bound seen are within `problem.tol` of each
+    other, after `max_iter` steps, at the problem's deadline, on an interrupt, or when `patience`
+    steps brought nothing ("stalled"). The bounds stay valid whatever the reason.
+    """
+    solver.check(problem)
+    started = time.monotonic()
+    steps = solver.steps(problem)
+    best: Step | None = None
+    upper, lower, gap, since = np.inf, -np.inf, np.inf, 0
+    history: list[dict[str, Any]] = []
+    reason = "stalled"
+    try:
+        step = next(steps)
+        while True:
+            if best is None or step.upper < upper:
+                best, upper = step, step.upper
+            lower = max(lower, step.lower)
+            since = 0 if relative_gap(upper, lower) < gap else since + 1
+            gap = relative_gap(upper, lower)
+            history.append(
+                {
+                    "iteration": len(history) + 1,
+                    "upper": upper,
+                    "lower": lower,
+                    "gap": gap,
+                    "seconds": time.monotonic() - started,
+                    "n_solves": problem.n_solves,
+                    "weights": step.weights,
+                }
+            )
+            if callback is not None:
+                callback(history[-1])
+            reason = _why_stop(problem, gap, len(history), max_iter, since, patience)
+            if reason:
+                break
+            step = steps.send(gap)
+    except StopIteration:
+        reason = "stalled"
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        reason = "interrupted"
+    finally:
+        steps.close()
+    assert best is not None
+    return Result(best, upper, lower, reason, history, problem.n_solves)
+
+
+def _why_stop(problem: Problem, gap: float, n_iter: int, max_iter: int, since: int, patience: int) -> str:
+    if gap <= problem.tol:
+        return "converged"
+    if problem.interrupted:
+        return "interrupted"
+    if time.monotonic() > problem.deadline:
+        return "max_seconds"
+    if n_iter >= max_iter:
+        return "max_iter"
+    return "stalled" if since >= patience else ""
+
+
+def with_lower(step: Step, lower: float) -> Step:
+    """Return the step with a lower bound that a solver proved by other means, where it is better."""
+    return replace(step, lower=max(step.lower, lower))

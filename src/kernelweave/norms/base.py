@@ -1,0 +1,96 @@
+"""Where the weights live, and what a norm may be able to do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class WeightNorm:
+    """A convex set of weights ≥ 0 over which the objective is minimised.
+
+    dual_norm(quad) = max over the set of weights·quad: with it, every coef certifies a
+    lower bound whatever the weights.
+    """
+
+    def start(self, n_terms: int) -> np.ndarray:
+        """Return the weights to begin with."""
+        raise NotImplementedError
+
+    def dual_norm(self, quad: np.ndarray) -> float:
+        """Return max over the set of weights·quad."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+class Polyhedral(WeightNorm):
+    """Capability: the set is {weights ≥ 0, Σ weights = 1}, so a linear program can choose."""
+
+
+class ClosedForm(WeightNorm):
+    """Capability: the best weights for given norms of the parts are a formula."""
+
+    def closed_form(self, norms: np.ndarray) -> np.ndarray:
+        """Return the weights that minimise Σ norms[m]² / weights[m]."""
+        raise NotImplementedError
+
+
+class Fixed(WeightNorm):
+    """The weights are given and stay: one per term, or all one.
+
+    Parameters
+    ----------
+    weights : array or None
+        None for 1 each: the sum as it is typed.
+    """
+
+    def __init__(self, weights: np.ndarray | None = None) -> None:
+        self.weights = weights
+
+    def start(self, n_terms: int) -> np.ndarray:
+        return np.ones(n_terms) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+
+    def dual_norm(self, quad: np.ndarray) -> float:
+        return float(self.start(len(quad)) @ quad)
+
+
+class Simplex(Polyhedral, ClosedForm):
+    """Σ weights = 1: many weights end at exactly zero."""
+
+    def start(self, n_terms: int) -> np.ndarray:
+        return np.full(n_terms, 1.0 / n_terms)
+
+    def dual_norm(self, quad: np.ndarray) -> float:
+        return float(quad.max())
+
+    def closed_form(self, norms: np.ndarray) -> np.ndarray:
+        return norms / norms.sum()
+
+
+class LpNorm(ClosedForm):
+    """‖weights‖_p = 1 with p > 1: all weights stay positive, more equal as p grows.
+
+    Parameters
+    ----------
+    p : float
+        Above 1.
+    """
+
+    def __init__(self, p: float = 2.0) -> None:
+        self.p = float(p)
+
+    def start(self, n_terms: int) -> np.ndarray:
+        return np.full(n_terms, n_terms ** (-1.0 / self.p))
+
+    def dual_norm(self, quad: np.ndarray) -> float:
+        top = float(quad.max())
+        if top <= 0.0:
+            return 0.0
+        conjugate = self.p / (self.p - 1.0)
+        return top * float(((np.maximum(quad, 0.0) / top) ** conjugate).sum() ** (1.0 / conjugate))
+
+    def closed_form(self, norms: np.ndarray) -> np.ndarray:
+        norms = norms / norms.max()
+        weights = norms ** (2.0 / (self.p + 1.0))
+        return weights / (weights**self.p).sum() ** (1.0 / self.p)

@@ -1,0 +1,43 @@
+"""Threads over blocks: the only place where the library starts threads.
+
+Jitted loops and BLAS release the interpreter's lock, so plain threads suffice:
+they work beside a caller's own threads and after a fork, which Numba's parallel
+back ends do not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+
+def count_jobs(n_jobs: int | None) -> int:
+    """Turn scikit-learn's `n_jobs` (None, -1, or a count) into a number of threads."""
+    if n_jobs is None:
+        return 1
+    if n_jobs < 0:
+        return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return max(1, n_jobs)
+
+
+def blocks(n: int, size: int) -> Iterator[slice]:
+    """Cut range(n) into consecutive slices of at most `size`."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def for_blocks(work: Callable[[slice], None], n: int, size: int, n_jobs: int = 1) -> None:
+    """Call work(block) for every block of range(n), on `n_jobs` threads.
+
+    The blocks do not depend on `n_jobs`, so results are the same for any number of threads
+    as long as every block writes only its own part.
+    """
+    parts = list(blocks(n, size))
+    if n_jobs == 1 or len(parts) <= 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(min(n_jobs, len(parts))) as pool:
+        for _ in pool.map(work, parts):
+            pass

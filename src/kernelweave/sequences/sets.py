@@ -1,0 +1,319 @@
+"""Sets of sequences: one flat buffer, one byte a letter or four letters a byte, in memory or mapped from a file."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .alphabet import UNKNOWN, Alphabet
+from .layout import IDENTITY, Notes, offsets_of, pack_codes, row_indices, row_starts
+
+_NO_POSITIONS = np.empty(0, np.int64)
+_BLOCK_ROWS = 1 << 14
+
+
+class SequenceSet:
+    """An immutable list of sequences over one alphabet; build it with `as_sequences`, `read_fasta` or `open`.
+
+    ``set[3]`` is text; ``set[2:9]``, ``set[mask]`` and ``set[indices]`` are again sets. A slice shares memory.
+
+    Codes are numbers below ``alphabet.size``; a letter that is not known (N, say) has the code 255. The packed form
+    keeps two bits a letter, the first letter in the highest bits and every sequence starting at a byte, beside the
+    sorted positions of the unknown letters.
+
+    Parameters
+    ----------
+    alphabet : Alphabet
+    buffer : ndarray of uint8
+        The codes of all sequences, or the packed bytes.
+    n : int
+        Number of sequences.
+    length : int or None
+        The common length, or None when lengths vary.
+    offsets : ndarray of int64, shape (n + 1,), or None
+        Where each sequence starts, in letters; needed when lengths vary.
+    packed : bool
+        Whether `buffer` holds four letters a byte.
+    unknown : ndarray of int64
+        Sorted flat positions of unknown letters (packed form only).
+    notes : Notes
+        What was met on reading.
+    path : str or None
+        The file the buffer is mapped from.
+    """
+
+    def __init__(
+        self,
+        alphabet: Alphabet,
+        buffer: np.ndarray,
+        n: int,
+        length: int | None,
+        offsets: np.ndarray | None = None,
+        packed: bool = False,
+        unknown: np.ndarray = _NO_POSITIONS,
+        notes: Notes = Notes(),
+        path: str | None = None,
+    ) -> None:
+        self.alphabet, self.n, self.length, self.packed, self.notes, self.path = (
+            alphabet,
+            n,
+            length,
+            packed,
+            notes,
+            path,
+        )
+        self._buffer, self._offsets, self._unknown = buffer, offsets, unknown
+        for array in (buffer, offsets, unknown):
+            if array is not None:
+                array.flags.writeable = False
+
+    # -- shape -----------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n,): the set is one column to scikit-learn."""
+        return (self.n,)
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """(n + 1,) int64: where each sequence starts, in letters."""
+        if self._offsets is not None:
+            return self._offsets
+        offsets = np.arange(self.n + 1, dtype=np.int64) * self.length
+        offsets.flags.writeable = False
+        return offsets
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(n,) int64: letters of each sequence."""
+        return np.full(self.n, self.length, np.int64) if self.length is not None else np.diff(self.offsets)
+
+    @property
+    def n_letters(self) -> int:
+        """Letters of all sequences together."""
+        return self.n * self.length if self.length is not None else int(self.offsets[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the letters as they are kept."""
+        return self._buffer.nbytes + self._unknown.nbytes
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        """(n + 1,) int64: where each sequence starts in the buffer."""
+        return row_starts(self.offsets) if self.packed else self.offsets
+
+    def _starts_of(self, part: slice) -> np.ndarray:
+        """Buffer starts of the rows `part` (and the end), without the whole table when lengths are equal."""
+        if self.length is None:
+            return self._starts[part.start : part.stop + 1]
+        width = -(-self.length // 4) if self.packed else self.length
+        return np.arange(part.start, part.stop + 1, dtype=np.int64) * width
+
+    @cached_property
+    def unknown(self) -> np.ndarray:
+        """Sorted flat positions of the letters that have no code."""
+        if self.packed:
+            return self._unknown
+        if self.alphabet.size == 256:
+            return _NO_POSITIONS
+        return np.flatnonzero(self._buffer == UNKNOWN)
+
+    # -- letters ---------------------------------------------------------------------------------------------------
+
+    def codes(self, i: int) -> np.ndarray:
+        """Return the codes of sequence i, uint8, 255 where the letter is unknown."""
+        i = self._index(i)
+        return self._slice(slice(i, i + 1)).flat_codes()
+
+    def flat_codes(self) -> np.ndarray:
+        """Return the codes of all sequences one after another (cut at `offsets`), uint8."""
+        if not self.packed:
+            return self._buffer
+        from .._fast.packing import unpack
+
+        out = np.empty(self.n_letters, np.uint8)
+        unpack(self._buffer, self._starts_of(slice(0, self.n)), self.offsets, out)
+        out[self._unknown] = UNKNOWN
+        return out
+
+    def as_matrix(self) -> np.ndarray:
+        """Return the codes as a matrix (n, length); the sequences must be equally long."""
+        return self.flat_codes().reshape(self.n, self.require_length())
+
+    def require_length(self) -> int:
+        """Return the common length, or raise an error that shows the lengths there are."""
+        if self.length is not None:
+            return self.length
+        common = Counter(self.lengths.tolist())
+        shown = ", ".join(f"{length} ({count}x)" for length, count in common.most_common(5))
+        raise InputError(
+            f"Sequences must be equally long here; got {len(common)} lengths: {shown}{', ...' if len(common) > 5 else ''}. "
+            "Cut them to one window, or use a kernel that takes any length, such as Spectrum."
+        )
+
+    # -- rows ------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:  # scikit-learn asks for X[rows, ...]
+            key = key[0]
+        if isinstance(key, (int, np.integer)):
+            return self.alphabet.decode(self.codes(int(key)))
+        return self.rows(key)
+
+    def rows(self, indices: Any) -> SequenceSet:
+        """Return the set of the given rows: a slice (shares memory), indices or a mask (copies)."""
+        if isinstance(indices, slice):
+            start, stop, step = indices.indices(self.n)
+            if step == 1:
+                return self._slice(slice(start, max(start, stop)))
+            indices = np.arange(start, stop, step)
+        chosen = row_indices(indices, self.n)
+        return self._take(chosen) if chosen.size else self._slice(slice(0, 0))
+
+    def _index(self, i: int) -> int:
+        if not -self.n <= i < self.n:
+            raise IndexError(f"Row {i} is outside a set of {self.n} sequences.")
+        return i % self.n
+
+    def _slice(self, part: slice) -> SequenceSet:
+        starts = self._starts_of(part)
+        buffer = self._buffer[starts[0] : starts[-1]]
+        offsets = (
+            None if self.length is not None else self.offsets[part.start : part.stop + 1] - self.offsets[part.start]
+        )
+        unknown = self._unknown
+        if unknown.size:
+            low, high = (self._letter_start(i) for i in (part.start, part.stop))
+            unknown = unknown[np.searchsorted(unknown, low) : np.searchsorted(unknown, high)] - low
+        return self._like(buffer, part.stop - part.start, offsets, unknown)
+
+    def _letter_start(self, i: int) -> int:
+        return i * self.length if self.length is not None else int(self.offsets[i])
+
+    def _take(self, rows: np.ndarray) -> SequenceSet:
+        if self.length is not None:
+            buffer = self._buffer.reshape(self.n, -1)[rows].reshape(-1) if self._buffer.size else self._buffer
+            offsets, first = None, rows * self.length
+            ends = first + self.length
+            new_first = np.arange(rows.size) * self.length
+        else:
+            from .._fast.packing import gather
+
+            first, ends = self.offsets[rows], self.offsets[rows + 1]
+            offsets = offsets_of(ends - first)
+            starts = row_starts(offsets) if self.packed else offsets
+            buffer = np.empty(int(starts[-1]), np.uint8)
+            gather(self._buffer, self._starts[rows], buffer, starts)
+            new_first = offsets[:-1]
+        unknown = self._unknown
+        if unknown.size:
+            low, high = np.searchsorted(unknown, first), np.searchsorted(unknown, ends)
+            spread = offsets_of(high - low)
+            picked = np.repeat(low - spread[:-1], high - low) + np.arange(spread[-1])
+            unknown = unknown[picked] + np.repeat(new_first - first, high - low)
+        return self._like(buffer, rows.size, offsets, unknown)
+
+    def _like(self, buffer: np.ndarray, n: int, offsets: np.ndarray | None, unknown: np.ndarray) -> SequenceSet:
+        """A set of the same kind with other rows; varying lengths become a common one where they happen to agree."""
+        length = self.length
+        if offsets is not None and n and (np.diff(offsets) == offsets[1]).all():
+            length, offsets = int(offsets[1]), None
+        elif offsets is not None and not n:
+            length, offsets = 0, None
+        return SequenceSet(self.alphabet, buffer, n, length, offsets, self.packed, unknown, self.notes)
+
+    # -- other forms -----------------------------------------------------------------------------------------------
+
+    def pack(self) -> SequenceSet:
+        """Return the same sequences at two bits a letter."""
+        if self.packed:
+            return self
+        if not self.alphabet.packable:
+            raise InputError(f"Two bits hold four letters; the {self.alphabet.name} alphabet has {self.alphabet.size}.")
+        buffer = pack_codes(self._buffer, IDENTITY, self.offsets)
+        return SequenceSet(self.alphabet, buffer, self.n, self.length, self._offsets, True, self.unknown, self.notes)
+
+    def unpack(self) -> SequenceSet:
+        """Return the same sequences at one byte a letter, in memory."""
+        if not self.packed:
+            return self
+        return SequenceSet(self.alphabet, self.flat_codes(), self.n, self.length, self._offsets, notes=self.notes)
+
+    def reverse_complement(self) -> SequenceSet:
+        """Return every sequence read backwards from the other strand."""
+        from .._fast.packing import reverse_rows
+
+        table = self.alphabet.complement_table
+        out = np.empty(self.n_letters, np.uint8)
+        reverse_rows(self.flat_codes(), table, self.offsets, out)
+        flipped = SequenceSet(self.alphabet, out, self.n, self.length, self._offsets, notes=self.notes)
+        return flipped.pack() if self.packed else flipped
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, self.n, _BLOCK_ROWS):
+            part = self._slice(slice(start, min(start + _BLOCK_ROWS, self.n)))
+            data, cuts = self.alphabet.byte_of[part.flat_codes()].tobytes(), part.offsets.tolist()
+            for low, high in zip(cuts, cuts[1:]):
+                yield data[low:high].decode(self.alphabet.encoding, "surrogateescape")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        out = np.empty(self.n, object)
+        out[:] = list(self)
+        return out if dtype is None else out.astype(dtype)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SequenceSet):
+            return NotImplemented
+        return (
+            self.alphabet == other.alphabet
+            and self.n == other.n
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.unknown, other.unknown)
+            and np.array_equal(self.flat_codes(), other.flat_codes())
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality reads every letter; a hash would promise to be cheap
+
+    def __reduce__(self) -> tuple:
+        # Copies and workers must not depend on a file that may be gone: the letters travel, the path does not.
+        args = (self._buffer, self.n, self.length, self._offsets, self.packed, self._unknown, self.notes)
+        return SequenceSet, (self.alphabet, *args)
+
+    def __repr__(self) -> str:
+        length = "varying" if self.length is None else self.length
+        form = "packed" if self.packed else "bytes"
+        source = f", path={self.path!r}" if self.path else ""
+        return f"<SequenceSet n={self.n} length={length} alphabet={self.alphabet!r} {form}{source}>"
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the set to a file that `open` maps back; packed where the alphabet allows."""
+        from .store import save_set
+
+        save_set(self.pack() if self.alphabet.packable else self, path)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike) -> SequenceSet:
+        """Map a file written by `save` or `SequenceWriter`; only its header is read."""
+        from .store import open_set
+
+        return open_set(path)
+
+    def verify(self) -> None:
+        """Read the mapped file whole and raise `InputError` if its letters are not those that were written."""
+        from .store import verify_file
+
+        if self.path is None:
+            raise InputError("This set is in memory; only a set from SequenceSet.open(path) has a file to verify.")
+        verify_file(self.path)
