@@ -23,6 +23,7 @@ LAYERS = {
         "errors",
         "io",
         "kernels",
+        "memory",
         "parallel",
         "progress",
         "sequences",

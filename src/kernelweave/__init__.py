@@ -1,0 +1,34 @@
+"""kernelweave: learn which similarities matter.
+
+Names are imported when they are first used, so that `import kernelweave` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "estimators": ("MKLClassifier", "MKLOneClass", "MKLRegressor"),
+    "kernels": ("RBF", "Frozen", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed", "parse", "per_feature"),
+    "losses": ("CustomLoss",),
+    "norms": ("Fixed",),
+    "errors": ("DataWarning", "InputError"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("kernelweave")
+    if name in _HOME:
+        return getattr(import_module(f".{_HOME[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

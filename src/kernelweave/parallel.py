@@ -8,8 +8,11 @@ back ends do not.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
 
 
 def count_jobs(n_jobs: int | None) -> int:
@@ -41,3 +44,42 @@ def for_blocks(work: Callable[[slice], None], n: int, size: int, n_jobs: int = 1
     with ThreadPoolExecutor(min(n_jobs, len(parts))) as pool:
         for _ in pool.map(work, parts):
             pass
+
+
+class _BlasLimit:
+    """One limit on BLAS threads for the whole process, lifted when its last user leaves."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.controller: Any = None
+        self.limit: Any = None
+
+    def enter(self, n_jobs: int) -> None:
+        with self.lock:
+            self.users += 1
+            if self.users == 1:
+                if self.controller is None:
+                    from threadpoolctl import ThreadpoolController
+
+                    self.controller = ThreadpoolController()
+                self.limit = self.controller.limit(limits=n_jobs, user_api="blas")
+
+    def leave(self) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                self.limit.restore_original_limits()
+
+
+_blas = _BlasLimit()
+
+
+@contextmanager
+def blas_threads(n_jobs: int) -> Iterator[None]:
+    """Hold BLAS to `n_jobs` threads: on small matrices more of them wait for each other."""
+    _blas.enter(n_jobs)
+    try:
+        yield
+    finally:
+        _blas.leave()

@@ -118,50 +118,62 @@ class TableViews(Views):
         self.frame = frame
         self.labels = tuple(frame.columns)
 
+    def __getstate__(self) -> Any:
+        return self.frame.to_native()
+
+    def __setstate__(self, native: Any) -> None:
+        import narwhals as nw
+
+        self.__init__(nw.from_native(native, eager_only=True))  # type: ignore[misc]
+
     def __len__(self) -> int:
         return len(self.frame)
 
     def select(self, columns: Columns) -> Views:
         if isinstance(columns, slice):
-            names = list(self.labels)[columns]
+            picked = list(range(len(self.labels)))[columns]
         else:
-            names = list(columns) if isinstance(columns, (list, tuple)) else [columns]
-        named = []
-        for name in names:
-            if name not in self.labels and isinstance(name, int) and -len(self.labels) <= name < len(self.labels):
-                name = self.labels[name]
-            if name not in self.labels:
-                raise InputError(f"The table has no column {name!r}; it has {_some(self.labels)}.")
-            named.append(name)
-        return TableViews(self.frame.select(named))
+            picked = [self._position(name) for name in (columns if isinstance(columns, (list, tuple)) else [columns])]
+        return TableViews(self.frame[:, picked])
+
+    def _position(self, name: Hashable) -> int:
+        if name in self.labels:
+            return self.labels.index(name)
+        if isinstance(name, (int, np.integer)) and -len(self.labels) <= name < len(self.labels):
+            return int(name) % len(self.labels)
+        raise InputError(f"The table has no column {name!r}; it has {_some(self.labels)}.")
 
     def rows(self, index: np.ndarray) -> Views:
         index = np.asarray(index)
         return TableViews(self.frame[np.flatnonzero(index) if index.dtype == bool else index])
 
     def matrix(self) -> np.ndarray | sparse.csr_array:
-        return np.column_stack([self._numbers(name) for name in self.labels])
+        return np.column_stack([_numbers(column, name) for column, name in zip(self._columns(), self.labels, strict=True)])
 
-    def _numbers(self, name: Hashable) -> np.ndarray:
-        try:
-            values = np.asarray(self.frame[name].to_numpy(), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputTypeError(
-                f"Column {name!r} holds {self.frame[name].dtype}, but this kernel needs numbers. "
-                "Choose the numeric columns with .on([...]), or use a kernel for text."
-            ) from None
-        if not np.isfinite(values).all():
-            row = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise InputError(f"Column {name!r} holds NaN, null or infinity (first at row {row}); fill or drop it first.")
-        return values
+    def _columns(self) -> list[Any]:
+        return list(self.frame.iter_columns())
 
     def column(self) -> Any:
         if len(self.labels) != 1:
             raise InputError(f"One column is needed here, but the table has {_some(self.labels)}; choose one with .on(...).")
-        return self.frame[self.labels[0]].to_native()
+        return self._columns()[0].to_native()
 
     def native(self) -> Any:
         return self.frame.to_native()
+
+
+def _numbers(column: Any, name: Hashable) -> np.ndarray:
+    try:
+        values = np.asarray(column.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"Column {name!r} holds {column.dtype}, but this kernel needs numbers. "
+            "Choose the numeric columns with .on([...]), or use a kernel for text."
+        ) from None
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"Column {name!r} contains NaN, null or infinity (first at row {row}); fill or drop it first.")
+    return values
 
 
 class DictViews(Views):

@@ -35,6 +35,25 @@ leading_zeros = _scalar("ctlz", 1)
 trailing_zeros = _scalar("cttz", 1)
 
 
+@intrinsic
+def prefetch(typingctx, array, row):
+    """Start to load array[row] of a 2-D array into the cache; row is not checked, the load cannot fail."""
+
+    def codegen(context, builder, signature, args):
+        struct = context.make_array(signature.args[0])(context, builder, args[0])
+        zero = context.get_constant(types.intp, 0)
+        address = cgutils.get_item_pointer(
+            context, builder, signature.args[0], struct, [args[1], zero], wraparound=False
+        )
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function_type = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
+        builder.call(function, [builder.bitcast(address, pointer), number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen
+
+
 @jit
 def bits_per_letter(n_letters):
     """Smallest b >= 1 with 2^b >= n_letters."""

@@ -16,17 +16,26 @@ from collections import namedtuple
 import numpy as np
 
 from kernelweave._fast import jit
-from kernelweave._fast.bits import leading_zeros, pack_words
+from kernelweave._fast.bits import leading_zeros
 
 #: Tables and tries of the positions first, first + 1, ...; indices into paths and segments are per position.
-#:   levels (p, n_letters + ... + n_letters^short) float64, roots (p, n_letters^short) int32 path or -1
+#:   levels (p, n_letters + ... + n_letters^short) float64
+#:   roots (p, n_letters^short) int32: 16 * path + letters that follow as bits (or 1); 0 where nothing follows
 #:   paths (., 4) uint64: 64-bit code (or support row) | base | slope | segment ends as bits (or count), first << 32
 #:   segments (., 4) uint64: base | slope | letters (or number) of light children, first child path << 32 | depth
-#:   path_start, segment_start (p + 1,) int64, sums (L, degree + 1), letters (L, Q) uint8 of the support
+#:   path_start, segment_start (p,) int64, sums (L, degree + 1), letters (L, Q) uint8 of the support
+#: Values in paths come on top of the table's; in an exact64 forest a path of one segment has no row in segments.
 Forest = namedtuple(
     "Forest", "first short n_letters exact64 levels roots paths segments path_start segment_start sums letters"
 )
-_Nodes = namedtuple("_Nodes", "depth weight count parent heavy children letters ends segments row first taken slot value")
+
+# Columns of the scratch table of trie nodes, one row a node; `floats` has the two real columns WEIGHT and VALUE.
+DEPTH, COUNT, PARENT, HEAVY, CHILDREN, LETTERS, ENDS, SEGMENTS, RANK, FIRST, SLOT = range(11)
+WEIGHT, VALUE = range(2)
+
+_ONE = np.uint64(1)
+_HALF = np.uint64(32)
+_LOW = 0xFFFFFFFF
 
 
 @jit
@@ -40,62 +49,73 @@ def level_offset(n_letters, k):
 
 
 @jit
-def window(words, i, j):
-    """words from `pack_words` -> the 32 letters of sequence j from position i on, as one uint64."""
-    shift = np.uint64(2 * (i % 32))
-    high = words[i // 32, j] << shift
-    if shift == 0:
-        return high
-    return high | (words[i // 32 + 1, j] >> (np.uint64(64) - shift))
+def _letter(letters, order, codes, exact64, i, r, k):
+    """Letter k of the sequence of rank r, counted from position i on."""
+    if exact64:
+        return np.int64((codes[r] >> np.uint64(62 - 2 * k)) & np.uint64(3))
+    return np.int64(letters[i + k, order[r]])
 
 
 @jit
-def _prefix(letters, words, exact64, n_letters, i, q, k):
-    """Rank of the first k letters from position i on among all k-mers."""
+def _prefix(letters, order, codes, exact64, n_letters, i, r, k):
+    """Number of the first k >= 1 letters of the sequence of rank r among all k-mers."""
     if exact64:
-        return np.int64(window(words, i, q) >> np.uint64(64 - 2 * k)) if k > 0 else 0
-    rank = 0
+        return np.int64(codes[r] >> np.uint64(64 - 2 * k))
+    number = np.int64(0)
     for p in range(i, i + k):
-        rank = rank * n_letters + letters[p, q]
-    return rank
+        number = number * n_letters + letters[p, order[r]]
+    return number
 
 
 @jit
-def _common(letters, words, exact64, i, a, b, limit):
-    """Length of the common prefix of support sequences a and b from position i on, at most limit."""
+def _common(letters, order, codes, exact64, i, a, b, limit):
+    """Length of the common prefix of the sequences of ranks a and b, at most limit."""
     if exact64:
-        return min(limit, leading_zeros(window(words, i, a) ^ window(words, i, b)) >> 1)
-    k = 0
-    while k < limit and letters[i + k, a] == letters[i + k, b]:
+        return min(limit, leading_zeros(codes[a] ^ codes[b]) >> 1)
+    k = np.int64(0)
+    while k < limit and letters[i + k, order[a]] == letters[i + k, order[b]]:
         k += 1
     return k
 
 
 @jit
-def _sort_by_letter(letters, n_letters, order, spare, lengths):
-    """Refine: sequences sorted from position i + 1 on become sorted from i on. letters (Q,) is row i."""
+def _sort_by_letter(letters, n_letters, now, then):
+    """Sequences sorted from position i + 1 on (now) become sorted from i on (then); letters (Q,) is row i.
+
+    now, then: (order int32, codes uint64, lengths int64, coef float64), all (Q,) and in sorted order, so that
+    whatever follows reads memory in order.
+    """
+    order, codes, lengths, coef = now
+    new_order, new_codes, new_lengths, new_coef = then
     starts = np.zeros(n_letters + 2, np.int64)
     for q in range(len(letters)):
-        lengths[q] = lengths[q] + 1 if letters[q] < n_letters else 0
         starts[min(letters[q], n_letters) + 1] += 1
     for c in range(n_letters + 1):
         starts[c + 1] += starts[c]
     for r in range(len(order)):
-        c = min(letters[order[r]], n_letters)
-        spare[starts[c]] = order[r]
-        starts[c] += 1
-    order[:] = spare
+        c = np.int64(min(letters[order[r]], n_letters))
+        target = starts[c]
+        starts[c] = target + 1
+        new_order[target] = order[r]
+        new_codes[target] = (np.uint64(c) << np.uint64(62)) | (codes[r] >> np.uint64(2))
+        new_lengths[target] = lengths[r] + 1 if c < n_letters else 0
+        new_coef[target] = coef[r]
 
 
 @jit
-def _fill_levels(row, letters, words, exact64, n_letters, short, i, order, lengths, limit, coef):
+def _fill_levels(row, letters, now, exact64, n_letters, short, i, limit):
     """row[k-mer] = summed coef of the support sequences that show it at position i, for all k <= short."""
-    row[:] = 0.0
+    order, codes, lengths, coef = now
+    for u in range(len(row)):
+        row[u] = 0.0
+    whole = min(short, limit)
+    offset = level_offset(n_letters, whole)
     for r in range(len(order)):
-        q = order[r]
-        k = min(short, limit, lengths[q])
-        if k > 0:
-            row[level_offset(n_letters, k) + _prefix(letters, words, exact64, n_letters, i, q, k)] += coef[q]
+        k = min(whole, lengths[r])
+        if k == whole:
+            row[offset + _prefix(letters, order, codes, exact64, n_letters, i, r, k)] += coef[r]
+        elif k > 0:
+            row[level_offset(n_letters, k) + _prefix(letters, order, codes, exact64, n_letters, i, r, k)] += coef[r]
     for k in range(short - 1, 0, -1):
         here, below = level_offset(n_letters, k), level_offset(n_letters, k + 1)
         for u in range(below - here):
@@ -116,148 +136,165 @@ def _sum_levels(row, n_letters, short, beta):
 
 
 @jit
-def _open(nodes, c, depth, row, weight, count):
-    nodes.depth[c] = depth
-    nodes.row[c] = row
-    nodes.weight[c] = weight
-    nodes.count[c] = count
-    nodes.parent[c] = nodes.heavy[c] = -1
-    nodes.children[c] = nodes.taken[c] = 0
-    nodes.letters[c] = 0
+def _open(nodes, floats, c, depth, rank, weight, count):
+    """A new node at `depth` on the way of the sequence of that rank."""
+    nodes[c, DEPTH], nodes[c, RANK], nodes[c, COUNT] = depth, rank, count
+    nodes[c, HEAVY] = -1
+    nodes[c, CHILDREN] = nodes[c, LETTERS] = 0
+    floats[c, WEIGHT] = weight
 
 
 @jit
-def _close(nodes, c, parent, letter):
+def _close(nodes, floats, c, parent, letter):
     """Node c is complete: settle its heavy path and hand its sums to the parent (-1: top of a bucket)."""
-    heavy = nodes.heavy[c]
-    nodes.ends[c] = np.uint64(1) << np.uint64(min(64, nodes.depth[c]) - 1)
-    nodes.segments[c] = 1
+    heavy = nodes[c, HEAVY]
+    # Ends are bits where depths stay below 33; elsewhere they are not read.
+    nodes[c, ENDS] = 1 << (min(32, nodes[c, DEPTH]) - 1)
+    nodes[c, SEGMENTS] = 1
     if heavy >= 0:
-        nodes.ends[c] |= nodes.ends[heavy]
-        nodes.segments[c] += nodes.segments[heavy]
-        nodes.row[c] = nodes.row[heavy]
-    nodes.parent[c] = parent
+        nodes[c, ENDS] |= nodes[heavy, ENDS]
+        nodes[c, SEGMENTS] += nodes[heavy, SEGMENTS]
+        nodes[c, RANK] = nodes[heavy, RANK]
+    nodes[c, PARENT] = parent
     if parent >= 0:
-        nodes.weight[parent] += nodes.weight[c]
-        nodes.count[parent] += nodes.count[c]
-        nodes.children[parent] += 1
-        nodes.letters[parent] |= np.uint64(1) << np.uint64(letter & 63)
-        if nodes.heavy[parent] < 0 or nodes.count[c] > nodes.count[nodes.heavy[parent]]:
-            nodes.heavy[parent] = c
+        floats[parent, WEIGHT] += floats[c, WEIGHT]
+        nodes[parent, COUNT] += nodes[c, COUNT]
+        nodes[parent, CHILDREN] += 1
+        nodes[parent, LETTERS] |= 1 << (letter & 31)
+        if nodes[parent, HEAVY] < 0 or nodes[c, COUNT] > nodes[nodes[parent, HEAVY], COUNT]:
+            nodes[parent, HEAVY] = c
 
 
 @jit
-def _grow_tries(nodes, closed, stack, letters, words, exact64, n_letters, short, i, order, lengths, limit, coef):
+def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, short, i, limit):
     """Compact tries of all buckets at position i, by one walk over the sorted sequences; returns the nodes closed."""
-    n_nodes = n_closed = top = 0
-    previous = bucket = -1
-    for r in range(len(order) + 1):
-        q = order[r] if r < len(order) else np.int32(-1)
-        if r < len(order) and min(limit, lengths[q]) <= short:
+    order, codes, lengths, coef = now
+    n_nodes = n_closed = top = np.int64(0)
+    previous = bucket = np.int64(-1)
+    n = len(order)
+    for r in range(n + 1):
+        size = min(limit, lengths[r]) if r < n else np.int64(0)
+        if r < n and size <= short:
             continue
-        size = min(limit, lengths[q]) if q >= 0 else 0
-        common = -1
-        if previous >= 0 and q >= 0:
-            common = _common(letters, words, exact64, i, previous, q, min(size, limit, lengths[previous]))
-            common = common if common >= short else -1
-        while top > 0 and nodes.depth[stack[top - 1]] > common:
-            c = stack[top - 1]
+        common = np.int64(-1)
+        if previous >= 0 and r < n:
+            common = _common(letters, order, codes, exact64, i, previous, r, min(size, lengths[previous]))
+            common = common if common >= short else np.int64(-1)
+        while top > 0 and nodes[stack[top - 1], DEPTH] > common:
             top -= 1
-            below = nodes.depth[stack[top - 1]] if top > 0 else -1
-            if common > below:
-                _open(nodes, n_nodes, common, nodes.row[c], 0.0, 0)
+            c = stack[top]
+            if common > (nodes[stack[top - 1], DEPTH] if top > 0 else -1):
+                _open(nodes, floats, n_nodes, common, np.int64(nodes[c, RANK]), 0.0, 0)
                 stack[top] = n_nodes
                 top += 1
                 n_nodes += 1
-            parent = stack[top - 1] if top > 0 else -1
-            _close(nodes, c, parent, letters[i + nodes.depth[parent], nodes.row[c]] if parent >= 0 else 0)
-            if parent < 0:
-                nodes.slot[c] = bucket
+            parent, letter = np.int64(-1), np.int64(0)
+            if top > 0:
+                parent = stack[top - 1]
+                letter = _letter(letters, order, codes, exact64, i, np.int64(nodes[c, RANK]), nodes[parent, DEPTH])
+            else:
+                nodes[c, SLOT] = bucket
+            _close(nodes, floats, c, parent, letter)
             closed[n_closed] = c
             n_closed += 1
-        if q < 0:
+        if r == n:
             break
         if common < 0:
-            bucket = _prefix(letters, words, exact64, n_letters, i, q, short)
+            bucket = _prefix(letters, order, codes, exact64, n_letters, i, r, short)
         if size > common:
-            _open(nodes, n_nodes, size, q, coef[q], 1)
+            _open(nodes, floats, n_nodes, size, r, coef[r], 1)
             stack[top] = n_nodes
             top += 1
             n_nodes += 1
         else:
-            nodes.weight[stack[top - 1]] += coef[q]
-            nodes.count[stack[top - 1]] += 1
-        previous = q
+            floats[stack[top - 1], WEIGHT] += coef[r]
+            nodes[stack[top - 1], COUNT] += 1
+        previous = r
     return n_closed
 
 
 @jit
-def _emit(nodes, closed, n_closed, letters, words, exact64, short, i, sums, top_values, roots, paths, segments):
-    """Number the heavy paths, parents first, and write them; returns how many paths and segments were written."""
-    path_base, path_slope = paths.view(np.float64)[:, 1], paths.view(np.float64)[:, 2]
-    segment_values = segments.view(np.float64)
+def _light_letters(nodes, c, codes, exact64):
+    """Light children of node c: as bits of their letters (exact64), else how many."""
+    light = max(0, nodes[c, CHILDREN] - 1)
+    if exact64 and light > 0:
+        heavy = (codes[nodes[c, RANK]] >> np.uint64(62 - 2 * nodes[c, DEPTH])) & np.uint64(3)
+        light = nodes[c, LETTERS] ^ (1 << np.int64(heavy))
+    return np.uint64(light)
+
+
+@jit
+def _emit(nodes, floats, closed, n_closed, now, exact64, short, sums, roots, paths, segments, at):
+    """Number the heavy paths, parents first, and write them from the rows at[0], at[1] on; at moves along."""
+    order, codes = now[0], now[1]
+    path_values, segment_values = paths.view(np.float64), segments.view(np.float64)
     n_paths = n_segments = 0
     for t in range(n_closed - 1, -1, -1):
         c = closed[t]
-        parent = nodes.parent[c]
-        start, value, path = short, 0.0, -1
+        parent = nodes[c, PARENT]
+        start, value, path = np.int64(short), 0.0, np.int64(-1)
+        rank, depth = nodes[c, RANK], nodes[c, DEPTH]
         if parent < 0:
-            value = top_values[nodes.slot[c]]
-            roots[nodes.slot[c]] = path = n_paths
+            path = n_paths
             n_paths += 1
-        else:
-            start, value = nodes.depth[parent], nodes.value[parent]
-            if nodes.heavy[parent] == c:
-                nodes.slot[c] = nodes.slot[parent] + 1
-            else:
-                path = nodes.first[parent] + nodes.taken[parent]
-                nodes.taken[parent] += 1
-        slope = nodes.weight[c]
-        base = value - slope * sums[start]
-        nodes.value[c] = base + slope * sums[nodes.depth[c]]
-        nodes.first[c] = n_paths
-        n_light = max(0, nodes.children[c] - 1)
-        n_paths += n_light
-        if path >= 0:
-            nodes.slot[c] = n_segments
-            # A path of one segment says it all itself, unless lengths must be read from segments.
-            if nodes.segments[c] > 1 or not exact64:
-                n_segments += nodes.segments[c]
-            row = nodes.row[c]
-            paths[path, 0] = window(words, i, row) if exact64 else np.uint64(row)
-            path_base[path], path_slope[path] = base, slope
-            ends = nodes.ends[c] if exact64 else np.uint64(nodes.segments[c])
-            paths[path, 3] = ends | (np.uint64(nodes.slot[c]) << np.uint64(32))
-        if path < 0 or nodes.segments[c] > 1 or not exact64:
-            s = nodes.slot[c]
-            segment_values[s, 0], segment_values[s, 1] = base, slope
-            light = np.uint64(n_light)
+            follow = 1
             if exact64:
-                light = nodes.letters[c]
-                if n_light > 0:
-                    light ^= np.uint64(1) << np.uint64(letters[i + nodes.depth[c], nodes.row[c]])
-                else:
-                    light = np.uint64(0)
-            segments[s, 2] = light | (np.uint64(nodes.first[c]) << np.uint64(32))
-            segments[s, 3] = np.uint64(nodes.depth[c])
-    return n_paths, n_segments
+                branching = depth == short
+                follow = nodes[c, LETTERS] if branching else 1 << np.int64((codes[rank] >> np.uint64(62 - 2 * short)) & np.uint64(3))
+            roots[nodes[c, SLOT]] = 16 * path + follow
+        else:
+            start, value = np.int64(nodes[parent, DEPTH]), floats[parent, VALUE]
+            if nodes[parent, HEAVY] == c:
+                nodes[c, SLOT] = nodes[parent, SLOT] + 1
+            else:
+                # Children close by rising letter, so they come here, and are numbered, by falling letter.
+                path = np.int64(nodes[parent, FIRST] + nodes[parent, COUNT])
+                nodes[parent, COUNT] += 1
+        slope = floats[c, WEIGHT]
+        base = value - slope * sums[start]
+        floats[c, VALUE] = base + slope * sums[depth]
+        nodes[c, FIRST], nodes[c, COUNT] = n_paths, 0
+        n_paths += max(0, nodes[c, CHILDREN] - 1)
+        spelled = path < 0 or nodes[c, SEGMENTS] > 1 or not exact64
+        if path >= 0:
+            nodes[c, SLOT] = n_segments
+            n_segments += nodes[c, SEGMENTS] if spelled else 0
+            target = at[0] + path
+            paths[target, 0] = codes[rank] if exact64 else np.uint64(order[rank])
+            path_values[target, 1], path_values[target, 2] = base, slope
+            ends = nodes[c, ENDS] if exact64 else nodes[c, SEGMENTS]
+            paths[target, 3] = np.uint64(np.int64(ends) & _LOW) | (np.uint64(nodes[c, SLOT]) << _HALF)
+        if spelled:
+            target = at[1] + nodes[c, SLOT]
+            segment_values[target, 0], segment_values[target, 1] = base, slope
+            segments[target, 2] = _light_letters(nodes, c, codes, exact64) | (np.uint64(nodes[c, FIRST]) << _HALF)
+            segments[target, 3] = np.uint64(depth)
+    at[0] += n_paths
+    at[1] += n_segments
 
 
 @jit
-def _room(rows, used, more):
-    """rows (n, 4) with space for `more` rows after the first `used` ones."""
-    if used + more <= len(rows):
-        return rows
-    larger = np.empty((max(used + more, 2 * used), 4), np.uint64)
-    larger[:used] = rows[:used]
-    return larger
+def _resized(rows, used, size):
+    """The first `used` rows of (n, 4) in an array of `size` rows."""
+    moved = np.empty((size, 4), np.uint64)
+    for r in range(used):
+        for column in range(4):
+            moved[r, column] = rows[r, column]
+    return moved
 
 
 @jit
-def build_forest(letters, words, coef, beta, first, last, short, n_letters, exact64, summed):
-    """letters (L, Q) uint8 of the support, words from `pack_words` (any if not exact64), coef (Q,), beta (L, degree)
+def _state(n):
+    """Room for (order, codes, lengths, coef) of n sequences."""
+    return np.empty(n, np.int32), np.zeros(n, np.uint64), np.zeros(n, np.int64), np.empty(n)
 
-    -> Forest of the positions first .. last - 1. With summed = False `levels` keeps plain weights (for single degrees).
+
+@jit
+def build_forest(letters, coef, beta, first, last, short, n_letters, exact64, summed):
+    """letters (L, Q) uint8 of the support, coef (Q,), beta (L, degree) -> Forest of the positions first .. last - 1.
+
+    exact64 needs n_letters = 4 and degree <= 32. With summed = False `levels` keeps plain weights, which is what
+    values per degree need.
     """
     length, n_support = letters.shape
     degree = beta.shape[1]
@@ -265,46 +302,35 @@ def build_forest(letters, words, coef, beta, first, last, short, n_letters, exac
     for i in range(length):
         for k in range(degree):
             sums[i, k + 1] = sums[i, k] + beta[i, k]
-    n_positions, width = last - first, level_offset(n_letters, short)
-    levels = np.empty((n_positions, level_offset(n_letters, short + 1)))
-    roots = np.full((n_positions, levels.shape[1] - width), np.int32(-1))
+    levels = np.empty((last - first, level_offset(n_letters, short + 1)))
+    roots = np.zeros((last - first, levels.shape[1] - level_offset(n_letters, short)), np.int32)
     paths, segments = np.empty((0, 4), np.uint64), np.empty((0, 4), np.uint64)
-    path_start, segment_start = np.zeros(n_positions + 1, np.int64), np.zeros(n_positions + 1, np.int64)
-    order, spare = np.arange(n_support).astype(np.int32), np.empty(n_support, np.int32)
-    lengths = np.zeros(n_support, np.int64)
+    at, starts = np.zeros(2, np.int64), np.zeros((2, last - first), np.int64)
+    now, then = _state(n_support), _state(n_support)
+    for q in range(n_support):
+        now[0][q], now[3][q] = q, coef[q]
     n = 2 * n_support + 1
-    ints = np.empty((9, n), np.int64)
-    masks = np.empty((2, n), np.uint64)
-    floats = np.empty((2, n))
-    nodes = _Nodes(
-        ints[0], floats[0], ints[1], ints[2], ints[3], ints[4], masks[0], masks[1], ints[5], ints[6], ints[7], ints[8],
-        np.empty(n, np.int64), floats[1],
-    )  # fmt: skip
+    nodes, floats = np.empty((n, 11), np.int32), np.empty((n, 2))
     closed, stack = np.empty(n, np.int64), np.empty(n, np.int64)
     # Sorting starts `degree` letters early: beyond them nothing is compared.
     for i in range(min(length, last + degree) - 1, first - 1, -1):
-        _sort_by_letter(letters[i], n_letters, order, spare, lengths)
+        _sort_by_letter(letters[i], n_letters, now, then)
+        now, then = then, now
         if i >= last:
             continue
         p, limit = i - first, min(degree, length - i)
-        _fill_levels(levels[p], letters, words, exact64, n_letters, short, i, order, lengths, limit, coef)
+        _fill_levels(levels[p], letters, now, exact64, n_letters, short, i, limit)
         if summed:
             _sum_levels(levels[p], n_letters, short, beta[i])
-        n_closed = 0
+        starts[0, p], starts[1, p] = at
         if limit > short:
-            n_closed = _grow_tries(
-                nodes, closed, stack, letters, words, exact64, n_letters, short, i, order, lengths, limit, coef
-            )
-        # Positions are built from the last to the first, so their places are noted from the end and turned below.
-        used_paths, used_segments = path_start[p + 1], segment_start[p + 1]
-        paths, segments = _room(paths, used_paths, n_closed), _room(segments, used_segments, n_closed)
-        n_paths, n_segments = _emit(
-            nodes, closed, n_closed, letters, words, exact64, short, i, sums[i], levels[p, width:], roots[p],
-            paths[used_paths:], segments[used_segments:],
-        )  # fmt: skip
-        path_start[p], segment_start[p] = used_paths + n_paths, used_segments + n_segments
-    # path_start[p + 1] is where position p begins.
-    paths, segments = paths[: path_start[0]].copy(), segments[: segment_start[0]].copy()
+            n_closed = _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, short, i, limit)
+            if at[0] + n_closed > len(paths):
+                paths = _resized(paths, at[0], 2 * at[0] + n_closed)
+            if at[1] + n_closed > len(segments):
+                segments = _resized(segments, at[1], 2 * at[1] + n_closed)
+            _emit(nodes, floats, closed, n_closed, now, exact64, short, sums[i], roots[p], paths, segments, at)
+    paths, segments = _resized(paths, at[0], at[0]), _resized(segments, at[1], at[1])
     return Forest(
-        first, short, n_letters, exact64, levels, roots, paths, segments, path_start[1:], segment_start[1:], sums, letters
+        first, short, n_letters, exact64, levels, roots, paths, segments, starts[0], starts[1], sums, letters
     )

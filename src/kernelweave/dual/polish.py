@@ -12,7 +12,7 @@ from ..losses import BoxQP
 from .base import DualState
 
 #: More free samples than this are left to SMO: the linear systems would cost more than they gain.
-MAX_FREE = 1200
+MAX_FREE = 2500
 
 
 def free_set(qp: BoxQP, coef: np.ndarray) -> np.ndarray:

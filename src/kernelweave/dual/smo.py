@@ -9,60 +9,58 @@ import numpy as np
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
 from .base import DualSolver, DualState, Machine
-from .polish import polish
+from .polish import MAX_FREE, free_set, polish
 
 #: Work of one call of the jitted loop, in numbers touched: about a tenth of a second.
 BURST = 3e7
 
 
 class SMO(DualSolver):
-    """Sequential minimal optimisation with second-order selection, inside working sets.
+    """Sequential minimal optimisation with second-order selection, on a set that shrinks.
 
-    The `working_set` samples that violate the optimality conditions most are optimised
-    among themselves on a small matrix that stays in the processor's cache, to a tenth of
-    their violation; then f moves once for all of them. Problems of up to `whole` samples are one
-    working set. Where few samples lie strictly between their bounds, `polish` then finds their
-    exact values.
+    Each step optimises the samples that may still move, to a tenth of the violation that is
+    left: all of them at first, then those that are not clearly at a bound, gathered
+    into a small matrix that stays near the processor. Where the matrix is not held, the set has at
+    most `working_set` samples, the worst violators. Where few samples lie strictly between their
+    bounds, `polish` finds their exact values.
 
     Parameters
     ----------
     working_set : int
-        How many samples are optimised at a time.
-    whole : int
-        Up to how many samples the problem is not divided.
+        How many samples are optimised at a time where rows have to be computed.
     """
 
-    def __init__(self, working_set: int = 512, whole: int = 1000) -> None:
+    def __init__(self, working_set: int = 512) -> None:
         self.working_set = working_set
-        self.whole = whole
 
     def fits(self, machine: Machine) -> bool:
         return not isinstance(machine.loss, SmoothLoss) and not machine.qp.free
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
         qp = machine.qp
-        scores = _scores(qp, state.coef, state.f)
-        violation = scores[0].max() - scores[1].min()
+        climb, fall = _scores(qp, state.coef, state.f)
+        top, low = climb.max(), fall.min()
         scale = max(1.0, float(np.abs(state.f).max(initial=0.0)), float(np.abs(qp.linear).max(initial=0.0)))
-        if violation <= 1e-15 * scale:
+        if top - low <= 1e-15 * scale:
             return replace(state, final=True, n_steps=state.n_steps + 1)
-        if K.n <= self.whole:
-            chosen = np.arange(K.n)
+        if K.matrix is None and K.n > self.working_set:
+            chosen = _most_violating(climb, fall, self.working_set)
         else:
-            chosen = _most_violating(*scores, self._size(qp, state))
-        moved = self._optimise(qp, K, state, chosen, max(0.1 * violation, 1e-14 * scale))
-        return replace(polish(qp, K, moved), n_steps=state.n_steps + 1, final=False)
-
-    def _size(self, qp: BoxQP, state: DualState) -> int:
-        # all free samples belong together, or they push each other to and fro
-        n_free = int(((state.coef > qp.lower) & (state.coef < qp.upper) & (state.coef != 0)).sum())
-        return int(np.clip(1.5 * n_free, self.working_set, 4 * self.working_set))
+            # a sample that could only move the wrong way, by more than anything pulls at it, rests
+            chosen = np.flatnonzero((climb >= low) | (fall <= top))
+            if len(chosen) > 0.7 * K.n:
+                chosen = np.arange(K.n)
+        eps = max(0.1 * (top - low), 1e-14 * scale)
+        moved = self._optimise(qp, K, state, chosen, eps)
+        if worth_polishing(qp, state.coef, moved.coef, (top - low) / scale):
+            moved = polish(qp, K, moved)
+        return replace(moved, n_steps=state.n_steps + 1, final=False)
 
     def _optimise(self, qp: BoxQP, K: Combined, state: DualState, W: np.ndarray, eps: float) -> DualState:
         from .._fast.smo import smo
 
-        whole = len(W) == K.n and K.matrix is not None
-        block, factor = (np.asarray(K.matrix, dtype=np.float64), K.factor) if whole else (K.block(W, W), 1.0)
+        whole = len(W) == K.n and K.matrix is not None and K.matrix.dtype == np.float64
+        block, factor = (K.matrix, K.factor) if whole else (K.block(W, W), 1.0)
         # dividing the problem by the matrix's factor spares a copy of the matrix
         coef = state.coef[W]
         g = (state.f[W] + qp.ridge[W] * coef + qp.linear[W]) / factor
@@ -70,12 +68,19 @@ class SMO(DualSolver):
         max_iter = int(BURST / max(1, len(W)))
         smo(block, qp.ridge[W] / factor, qp.l1 / factor, qp.lower[W], qp.upper[W], coef, g, eps / factor, max_iter)
         if whole:
-            f = factor * g - qp.ridge * coef - qp.linear
-            return replace(state, coef=coef, f=f)
+            return replace(state, coef=coef, f=factor * g - qp.ridge * coef - qp.linear)
         full = state.coef.copy()
         full[W] = coef
         moved = np.flatnonzero(coef != before)
         return replace(state, coef=full, f=state.f + K.rows_times(W[moved], (coef - before)[moved]))
+
+
+def worth_polishing(qp: BoxQP, before: np.ndarray, after: np.ndarray, violation: float) -> bool:
+    """Say whether the free samples are few and settled enough for a linear system to pay."""
+    n_free = len(free_set(qp, after))
+    if not 2 <= n_free <= MAX_FREE:
+        return False
+    return n_free <= 300 or violation <= 1e-2
 
 
 def _scores(qp: BoxQP, a: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

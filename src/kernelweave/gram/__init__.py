@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,4 +58,9 @@ def bind(
     )
 
 
-__all__ = ["GRAMS", "CachedGram", "Combined", "DenseGram", "Gram", "StackedGram", "bind"]
+def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray) -> Gram:
+    """Bind terms to support samples, to be multiplied with new samples only: nothing is held."""
+    return CachedGram(terms, X, factors=factors)
+
+
+__all__ = ["GRAMS", "CachedGram", "Combined", "DenseGram", "Gram", "StackedGram", "bind", "for_prediction"]

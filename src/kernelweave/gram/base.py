@@ -108,16 +108,19 @@ class Combined:
         """Return K[:, rows] @ coef."""
         if self.matrix is None:
             return self.gram.block(rows, None, self.weights).T @ coef
-        out = np.zeros((self.n,) + coef.shape[1:])
-        for part in blocks(len(rows), max(1, BLOCK_BYTES // (8 * self.n))):
-            out += np.asarray(self.matrix[rows[part]], dtype=np.float64).T @ coef[part]
-        return self.factor * out
+        from .._fast.dense import rows_times
+
+        if coef.ndim == 2:
+            return np.column_stack([self.rows_times(rows, column) for column in coef.T])
+        return self.factor * rows_times(self.matrix, rows, coef)
 
     def block(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return K[rows, cols]."""
         if self.matrix is None:
             return self.gram.block(rows, cols, self.weights)
-        return self.factor * np.asarray(self.matrix[rows[:, None], cols], dtype=np.float64)
+        from .._fast.dense import gather
+
+        return gather(self.matrix, rows, cols, self.factor)
 
     def diag(self) -> np.ndarray:
         """Return the diagonal of K."""

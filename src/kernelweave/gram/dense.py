@@ -121,7 +121,7 @@ def _allocate(shape: tuple[int, ...], dtype: type, directory: str | Path | None)
 def _one_array(matrices: list[np.ndarray]) -> np.ndarray | None:
     """Return the matrices as one array where they already lie one after another."""
     first = matrices[0].base
-    if first is None or first.ndim != 3 or len(first) != len(matrices):
+    if not isinstance(first, np.ndarray) or first.ndim != 3 or len(first) != len(matrices):
         return None
     inside = all(K.base is first and np.shares_memory(K, first[m]) for m, K in enumerate(matrices))
     return first if inside else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ def iter_fasta(path: PathLike) -> Iterator[Record]:
         for batch in read_batches(source):
             data, cuts = batch.text.tobytes(), batch.offsets.tolist()
             letters: Any = data.decode() if data.isascii() else data
-            parts = [letters[a:b] for a, b in zip(cuts, cuts[1:])]
+            parts = [letters[a:b] for a, b in pairwise(cuts)]
             if letters is data:
                 parts = [part.decode("utf-8", "backslashreplace") for part in parts]
             yield from map(Record, batch.headers(), parts)
@@ -214,6 +215,8 @@ class _Gathered:
 
     def warn_duplicates(self) -> None:
         """Warn if ids repeat; the hashes take 8 bytes a record where the ids would take a hundred."""
+        if not self._hashes:
+            return
         hashes = np.concatenate(self._hashes)
         total = hashes.size
         hashes.sort()
@@ -222,7 +225,7 @@ class _Gathered:
             warnings.warn(
                 f"{repeated} of {total} ids repeat an earlier one; outputs will number them (see unique_ids).",
                 DataWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
 
 
@@ -254,8 +257,9 @@ def _load(
                     records += len(batch)
                     if progress is not None:
                         progress(records, source.fraction)
-        sequences = builder.finish()
+        assert builder is not None  # a file without records is an error already
         gathered.warn_duplicates()
+        sequences = builder.finish()
         return Loaded(sequences, gathered.ids, gathered.labels())
     finally:
         sink.abort()

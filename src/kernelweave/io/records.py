@@ -20,6 +20,7 @@ from ..sequences.layout import offsets_of
 from .streams import Source
 
 BLOCK = 1 << 22
+_START = 1 << 16
 _FASTQ_ROWS = 1 << 14
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 
@@ -55,7 +56,7 @@ class Batch:
         return len(self.heads)
 
     def headers(self, rows: Any = slice(None), first_word: bool = False) -> list[str]:
-        """Return the header lines (or their first words, the ids) of some rows; bytes that are not UTF-8 are escaped."""
+        """Return the headers (or their first words, the ids) of some rows; bytes that are not UTF-8 are escaped."""
         from .._fast.fasta import join_heads
 
         heads = self.heads[rows]
@@ -90,7 +91,7 @@ def read_batches(source: Source, block_size: int = BLOCK) -> Iterator[Batch]:
 
 def _first_record(source: Source, block_size: int) -> bytes:
     """Read up to the first '>' or '@', past blank lines and comments, and return what was read from there on."""
-    data = source.read(block_size)
+    data = source.read(min(block_size, _START))
     if not data:
         again = " (it can be read only once)" if source.name == "standard input" else ""
         raise InputError(f"{source.name} is empty{again}; FASTA or FASTQ records are needed.")
@@ -100,7 +101,7 @@ def _first_record(source: Source, block_size: int) -> bytes:
         if not data.startswith((b"#", b";")):
             break
         end = min((at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0), default=len(data))
-        data = data[end:] or source.read(block_size)
+        data = data[end:] or source.read(_START)
     if data.startswith((b">", b"@")):
         return data
     if not data:

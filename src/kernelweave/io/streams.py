@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from ..errors import InputError, InputTypeError
 
 _BOM = b"\xef\xbb\xbf"
+_BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 _FOREIGN = {
     b"BZh": "bzip2 data",
     b"\xfd7zXZ": "xz data",
@@ -37,11 +38,18 @@ class Source:
         self._raw = self._open(path)
         self.size = _size_of(self._raw)
         self.offset = 0
-        magic = self._raw.read(8)
-        self._raw = _rewind(self._raw, magic)
+        magic = self._raw.read(16)
+        self._pipe: Any = None
+        if getattr(self._raw, "seekable", lambda: False)():
+            self._raw.seek(-len(magic), os.SEEK_CUR)
+        else:
+            self._pipe = _Again(self._raw, magic)
+            self._raw = io.BufferedReader(self._pipe, 1 << 17)
         self.gzipped = magic[:2] == b"\x1f\x8b"
+        self._bgzip = self.gzipped and magic[12:14] == b"BC"
         self._file = _gunzip(self._raw) if self.gzipped else self._raw
         try:
+            self._require_last_block()
             self._head = self._read(8)
             self._refuse_foreign(self._head if self.gzipped else magic)
         except BaseException:
@@ -60,9 +68,21 @@ class Source:
             self.name = "standard input"
             return sys.stdin.buffer
         self.name = os.path.expanduser(os.fspath(path))
-        file = open(self.name, "rb")
+        file = open(self.name, "rb")  # noqa: SIM115  # closed by close()
         self._opened.append(file)
         return file
+
+    def _require_last_block(self) -> None:
+        """A bgzip file cut between two blocks is good gzip; only its empty last block shows that it is whole."""
+        if self._bgzip and self.size:
+            self._raw.seek(-min(len(_BGZIP_END), self.size), os.SEEK_END)
+            end = self._raw.read()
+            self._raw.seek(0)
+            self._check_last_block(end)
+
+    def _check_last_block(self, end: bytes) -> None:
+        if end != _BGZIP_END:
+            raise InputError(f"{self.name} is truncated: the last block of a bgzip file is missing. Fetch it again.")
 
     def _refuse_foreign(self, magic: bytes) -> None:
         for start, kind in _FOREIGN.items():
@@ -81,16 +101,18 @@ class Source:
             data = self._file.read(size) or b""
         except EOFError:
             raise InputError(
-                f"{self.name} is truncated: its gzip data ends early, after {self.offset} bytes of text. Fetch it again."
+                f"{self.name} is truncated: its gzip data ends after {self.offset} bytes of text. Fetch it again."
             ) from None
-        except (gzip.BadGzipFile, zlib.error, *_isal_errors()) as error:
+        except _gzip_errors() as error:
             raise InputError(
-                f"{self.name} is damaged: its gzip data is wrong after {self.offset} bytes of text ({error}). Fetch it again."
+                f"{self.name} is damaged: wrong gzip data after {self.offset} bytes of text ({error}). Fetch it again."
             ) from None
         except OSError as error:
             raise OSError(
                 error.errno, f"{self.name}: reading failed at byte {self.offset}: {error.strerror}"
             ) from error
+        if not data and size and self._bgzip and self._pipe is not None:
+            self._check_last_block(self._pipe.tail)
         self.offset += len(data)
         return data
 
@@ -112,25 +134,20 @@ class Source:
 
 
 def _size_of(file: BinaryIO) -> int | None:
-    try:
-        return os.fstat(file.fileno()).st_size if file.seekable() and file.tell() == 0 else None
-    except (OSError, AttributeError, ValueError):
+    """Size of what can be rewound and stands at its start; None for a pipe."""
+    if not getattr(file, "seekable", lambda: False)() or file.tell():
         return None
-
-
-def _rewind(file: BinaryIO, head: bytes) -> BinaryIO:
-    """The same stream with `head`, already read, in front again."""
-    if getattr(file, "seekable", lambda: False)():
-        file.seek(-len(head), os.SEEK_CUR)
-        return file
-    return io.BufferedReader(_Again(file, head), 1 << 17)
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    return size
 
 
 class _Again(io.RawIOBase):
-    """A pipe with some bytes put back."""
+    """A pipe with some bytes put back; remembers the last bytes it gave."""
 
     def __init__(self, file: BinaryIO, head: bytes) -> None:
         self._file, self._head = file, head
+        self.tail = b""
 
     def readable(self) -> bool:
         return True
@@ -138,11 +155,12 @@ class _Again(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         data = self._head[: len(buffer)] or self._file.read(len(buffer)) or b""
         self._head = self._head[len(data) :] if self._head else b""
+        self.tail = (self.tail + data)[-len(_BGZIP_END) :]
         buffer[: len(data)] = data
         return len(data)
 
 
-def _gunzip(file: BinaryIO) -> BinaryIO:
+def _gunzip(file: BinaryIO) -> Any:
     """A reader of all members of a gzip stream; isal is several times quicker where it is installed."""
     try:
         from isal import igzip
@@ -151,6 +169,6 @@ def _gunzip(file: BinaryIO) -> BinaryIO:
     return igzip.GzipFile(fileobj=file)
 
 
-def _isal_errors() -> tuple[type[Exception], ...]:
+def _gzip_errors() -> tuple[type[Exception], ...]:
     module = sys.modules.get("isal.isal_zlib")
-    return (module.error,) if module else ()
+    return (gzip.BadGzipFile, zlib.error, *((module.error,) if module else ()))

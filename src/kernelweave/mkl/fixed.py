@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .base import Problem, Solver, Steps
 
 
@@ -11,9 +13,7 @@ class Plain(Solver):
     name = "plain"
 
     def steps(self, problem: Problem) -> Steps:
-        weights = problem.start_weights()
-        step = problem.solve(weights)
-        gap = yield step
+        weights, states, gap = problem.start_weights(), None, np.inf
         while True:
-            step = problem.solve(weights, step.states, 0.3 * gap)
-            yield step
+            step = problem.solve(weights, states, 0.3 * gap)
+            gap, states = (yield step), step.states

@@ -109,7 +109,7 @@ class Alphabet:
         table = np.full(256, UNKNOWN, np.uint8)
         for code, letter in enumerate(self.letters):
             table[ord(letter)] = code
-        for read, meant in zip(self.aliases[::2], self.aliases[1::2]):
+        for read, meant in zip(self.aliases[::2], self.aliases[1::2], strict=True):
             table[ord(read)] = table[ord(meant)]
         if self.folds_case:
             table[97:123] = table[65:91]

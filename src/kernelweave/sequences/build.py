@@ -1,51 +1,25 @@
-"""From letters to sets: the rules for odd letters and short sequences, and the streams that apply them."""
+"""From letters to sets: blocks of letters are judged, encoded, and passed on to memory or to a file."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataWarning, InputError
-from .alphabet import DNA, PROTEIN, RNA, UNKNOWN, Alphabet, find_alphabet
-from .layout import IDENTITY, Notes, offsets_of, pack_codes
+from .alphabet import UNKNOWN, Alphabet, find_alphabet
+from .layout import IDENTITY, Notes, common_length, offsets_of, pack_codes
+from .rules import Rules, letter_error, short_error
 from .sets import SequenceSet
 
 _NOWHERE = np.empty(0, np.int64)
 #: A share of ambiguous letters above this is worth a warning.
 AMBIGUOUS_SHARE = 0.05
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What to do with letters and sequences that are not plain.
-
-    Parameters
-    ----------
-    ambiguous : {"skip", "error"}
-        N and IUPAC letters: keep them as unknown, so that k-mers with them are skipped, or refuse them.
-    lower : {"upper", "mask"}
-        Lower case: the same as upper case, or unknown (soft masking).
-    on_short : {"error", "skip", "zero"}
-        Sequences of fewer than `min_length` letters: refuse them, leave them out, or keep them without features.
-    min_length : int
-        Letters a sequence needs; 1 refuses only empty sequences.
-    """
-
-    ambiguous: str = "skip"
-    lower: str = "upper"
-    on_short: str = "error"
-    min_length: int = 1
-
-    def __post_init__(self) -> None:
-        choices = {"ambiguous": ("skip", "error"), "lower": ("upper", "mask"), "on_short": ("error", "skip", "zero")}
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {getattr(self, name)!r}.")
 
 
 class MemorySink:
@@ -58,7 +32,7 @@ class MemorySink:
 
     def append(self, data: np.ndarray, offsets: np.ndarray, unknown: np.ndarray) -> None:
         """Add encoded rows: their bytes, their letter offsets (from 0), the flat positions of unknown letters."""
-        self._data += memoryview(data)
+        self._data += data.data
         self._offsets.append(offsets[1:] + self.n_letters)
         if unknown.size:
             self._unknown.append(unknown + self.n_letters)
@@ -67,14 +41,12 @@ class MemorySink:
 
     def finish(self, alphabet: Alphabet, packed: bool, notes: Notes) -> SequenceSet:
         """Return the set."""
-        offsets: np.ndarray | None = np.concatenate(self._offsets)
-        lengths = np.diff(offsets)
-        length = int(lengths[0]) if lengths.size and (lengths == lengths[0]).all() else None if lengths.size else 0
+        offsets = np.concatenate(self._offsets)
+        length = common_length(offsets)
         buffer = np.frombuffer(self._data, np.uint8)
         unknown = np.concatenate(self._unknown)
-        return SequenceSet(
-            alphabet, buffer, self.n, length, None if length is not None else offsets, packed, unknown, notes
-        )
+        kept = offsets if length is None else None
+        return SequenceSet(alphabet, buffer, self.n, length, kept, packed, unknown, notes)
 
     def abort(self) -> None:
         """Nothing to clean up."""
@@ -122,8 +94,7 @@ class SequenceBuilder:
             lengths = np.diff(offsets)
             text = text[np.repeat(kept, lengths)]
             rows = np.flatnonzero(kept)
-            offsets, origin = offsets_of(lengths[kept]), name
-            name = lambda i: origin(int(rows[i]))  # noqa: E731
+            offsets, name = offsets_of(lengths[kept]), partial(_renumbered, name, rows)
         has_unknown = self._check_letters(text, offsets, name)
         self._sink.append(*self._encode(text, offsets, has_unknown))
         return kept
@@ -200,6 +171,14 @@ class SequenceBuilder:
         return pack_codes(codes, IDENTITY, offsets), offsets, np.flatnonzero(codes == UNKNOWN)
 
 
+def _renumbered(name: Callable[[int], str], rows: np.ndarray, i: int) -> str:
+    return name(int(rows[i]))
+
+
+def _number(first: int, i: int) -> str:
+    return f"Sequence {first + i}"
+
+
 class SequenceWriter:
     """Write sequences to a packed file as they come, in bounded memory.
 
@@ -217,9 +196,9 @@ class SequenceWriter:
 
     Examples
     --------
-    >>> with SequenceWriter("sites.kwseq", "dna") as out:
+    >>> with SequenceWriter("sites.kwseq", "dna") as out:  # doctest: +SKIP
     ...     out.write(["ACGT", "TTTT"])
-    >>> SequenceSet.open("sites.kwseq")[1]
+    >>> SequenceSet.open("sites.kwseq")[1]  # doctest: +SKIP
     'TTTT'
     """
 
@@ -244,7 +223,7 @@ class SequenceWriter:
 
         first = self._builder._n_seen
         for text, offsets, start in text_blocks(sequences, self._builder.alphabet):
-            self.add(text, offsets, lambda i, at=first + start: f"Sequence {at + i}")
+            self.add(text, offsets, partial(_number, first + start))
 
     def add(self, text: np.ndarray, offsets: np.ndarray, name: Callable[[int], str]) -> np.ndarray | None:
         """Add a block of bytes cut at offsets; see `SequenceBuilder.add`."""
@@ -267,40 +246,3 @@ class SequenceWriter:
                 self.close()
         finally:
             self.discard()
-
-
-_PROTEIN_HINT = "this looks like protein. Use alphabet='protein'."
-
-
-def short_error(name: str, length: int, min_length: int) -> InputError:
-    """The error for a sequence that is empty or too short."""
-    what = "is empty" if length == 0 else f"has {length} letters, {min_length} are needed"
-    return InputError(f"{name} {what}. Remove it, or use on_short='skip' (leave it out) or 'zero' (no features).")
-
-
-def letter_error(
-    alphabet: Alphabet,
-    counts: np.ndarray,
-    bad: np.ndarray,
-    text: np.ndarray,
-    offsets: np.ndarray,
-    name: Callable[[int], str],
-) -> InputError:
-    """The error for the first letter that may not be there: its record, its position (from 1) and a remedy."""
-    at = int(np.argmax(bad[text]))
-    row = int(np.searchsorted(offsets, at, side="right")) - 1
-    letter, where = chr(text[at]), f"{name(row)}, position {at - int(offsets[row]) + 1}"
-    seen = {chr(b).upper() for b in np.flatnonzero((counts > 0) & bad)}
-    if alphabet in (DNA, RNA) and seen <= set(PROTEIN.letters + PROTEIN.ambiguous) and seen & set("EFILPQ"):
-        return InputError(f"{where}: {letter!r} is not a {alphabet.name.upper()} letter: {_PROTEIN_HINT}")
-    if alphabet.ambiguous_bytes[ord(letter)]:
-        remedy = "Remove the sequence or use ambiguous='skip' to skip the k-mers that hold it."
-    elif letter in "-.":
-        remedy = "Gaps mean nothing to a kernel: remove them from the alignment first."
-    elif letter == "*":
-        remedy = "Cut the sequence before the stop, or build an alphabet with '*' in it."
-    elif letter.isspace() or not letter.isprintable():
-        remedy = "Remove it; is this the right column or file?"
-    else:
-        remedy = "Remove it, or choose another alphabet (dna, rna, protein, bytes, text or Alphabet('...'))."
-    return InputError(f"{where}: {letter!r} is not a letter of the {alphabet.name} alphabet. {remedy}")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError, InputTypeError
 from .alphabet import TEXT, Alphabet, find_alphabet
-from .build import MemorySink, Rules, SequenceBuilder, short_error
+from .build import MemorySink, SequenceBuilder
 from .layout import offsets_of
+from .rules import Rules, short_error
 from .sets import SequenceSet
 
 #: Rows that are joined and encoded at a time; the alphabet is guessed from the first of these blocks.
@@ -69,8 +71,8 @@ def as_sequences(
 
     Examples
     --------
-    >>> as_sequences(["acgu", "ACNT"]).notes
-    Notes(n_letters=8, n_lower=4, n_ambiguous=1, n_u=1, n_short=0, skipped=())
+    >>> as_sequences(["acgu", "ACGT"]).notes
+    Notes(n_letters=8, n_lower=4, n_ambiguous=0, n_u=1, n_short=0, skipped=())
     """
     rules = Rules(ambiguous, lower, on_short, min_length)
     name = namer(ids)
@@ -82,13 +84,17 @@ def as_sequences(
     found = _resolve(column, alphabet)
     builder = SequenceBuilder(found, rules, packed, MemorySink())
     for text, offsets, start in text_blocks(column, found):
-        builder.add(text, offsets, lambda i, at=start: name(at + i))
+        builder.add(text, offsets, partial(_shifted, name, start))
     return builder.finish()
 
 
 def namer(ids: Sequence[str] | None) -> Callable[[int], str]:
     """Return the function that names row i in messages."""
     return lambda i: f"Sequence {i}" if ids is None else f"Sequence {i} ({ids[i]!r})"
+
+
+def _shifted(name: Callable[[int], str], start: int, i: int) -> str:
+    return name(start + i)
 
 
 def _resolve(column: Any, alphabet: Alphabet | str) -> Alphabet:
@@ -112,7 +118,8 @@ def _check_set(data: SequenceSet, alphabet: Any, rules: Rules, packed: bool, nam
         raise InputError(
             f"{name(row)}, position {at - int(data.offsets[row]) + 1}: unknown letter. Use ambiguous='skip'."
         )
-    short = np.flatnonzero(data.lengths < rules.min_length) if (data.length or 0) < rules.min_length else ()
+    equal = data.length is not None and data.length >= rules.min_length
+    short = np.empty(0, np.int64) if equal else np.flatnonzero(data.lengths < rules.min_length)
     if len(short) and rules.on_short == "error":
         raise short_error(name(int(short[0])), int(data.lengths[short[0]]), rules.min_length)
     if len(short) and rules.on_short == "skip":

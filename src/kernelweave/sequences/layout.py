@@ -41,6 +41,14 @@ def offsets_of(lengths: np.ndarray) -> np.ndarray:
     return offsets
 
 
+def common_length(offsets: np.ndarray) -> int | None:
+    """The length all rows have (0 for no rows), or None if lengths vary."""
+    lengths = np.diff(offsets)
+    if not lengths.size:
+        return 0
+    return int(lengths[0]) if (lengths == lengths[0]).all() else None
+
+
 def row_starts(offsets: np.ndarray) -> np.ndarray:
     """Byte offsets of packed rows whose letters lie at `offsets`."""
     return offsets_of((np.diff(offsets) + 3) // 4)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from .alphabet import UNKNOWN, Alphabet
-from .layout import IDENTITY, Notes, offsets_of, pack_codes, row_indices, row_starts
+from .layout import IDENTITY, Notes, common_length, offsets_of, pack_codes, row_indices, row_starts
+from .rules import lengths_error
 
-_NO_POSITIONS = np.empty(0, np.int64)
+_NO_POSITIONS, _NO_NOTES = np.empty(0, np.int64), Notes()
 _BLOCK_ROWS = 1 << 14
 
 
@@ -33,13 +34,11 @@ class SequenceSet:
     buffer : ndarray of uint8
         The codes of all sequences, or the packed bytes.
     n : int
-        Number of sequences.
     length : int or None
         The common length, or None when lengths vary.
     offsets : ndarray of int64, shape (n + 1,), or None
         Where each sequence starts, in letters; needed when lengths vary.
     packed : bool
-        Whether `buffer` holds four letters a byte.
     unknown : ndarray of int64
         Sorted flat positions of unknown letters (packed form only).
     notes : Notes
@@ -57,17 +56,11 @@ class SequenceSet:
         offsets: np.ndarray | None = None,
         packed: bool = False,
         unknown: np.ndarray = _NO_POSITIONS,
-        notes: Notes = Notes(),
+        notes: Notes = _NO_NOTES,
         path: str | None = None,
     ) -> None:
-        self.alphabet, self.n, self.length, self.packed, self.notes, self.path = (
-            alphabet,
-            n,
-            length,
-            packed,
-            notes,
-            path,
-        )
+        self.alphabet, self.n, self.length, self.packed = alphabet, n, length, packed
+        self.notes, self.path = notes, path
         self._buffer, self._offsets, self._unknown = buffer, offsets, unknown
         for array in (buffer, offsets, unknown):
             if array is not None:
@@ -88,7 +81,7 @@ class SequenceSet:
         """(n + 1,) int64: where each sequence starts, in letters."""
         if self._offsets is not None:
             return self._offsets
-        offsets = np.arange(self.n + 1, dtype=np.int64) * self.length
+        offsets = np.arange(self.n + 1, dtype=np.int64) * (self.length or 0)
         offsets.flags.writeable = False
         return offsets
 
@@ -154,12 +147,7 @@ class SequenceSet:
         """Return the common length, or raise an error that shows the lengths there are."""
         if self.length is not None:
             return self.length
-        common = Counter(self.lengths.tolist())
-        shown = ", ".join(f"{length} ({count}x)" for length, count in common.most_common(5))
-        raise InputError(
-            f"Sequences must be equally long here; got {len(common)} lengths: {shown}{', ...' if len(common) > 5 else ''}. "
-            "Cut them to one window, or use a kernel that takes any length, such as Spectrum."
-        )
+        raise lengths_error(self.lengths)
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -193,12 +181,9 @@ class SequenceSet:
         )
         unknown = self._unknown
         if unknown.size:
-            low, high = (self._letter_start(i) for i in (part.start, part.stop))
+            low, high = (i * self.length if offsets is None else self.offsets[i] for i in (part.start, part.stop))
             unknown = unknown[np.searchsorted(unknown, low) : np.searchsorted(unknown, high)] - low
         return self._like(buffer, part.stop - part.start, offsets, unknown)
-
-    def _letter_start(self, i: int) -> int:
-        return i * self.length if self.length is not None else int(self.offsets[i])
 
     def _take(self, rows: np.ndarray) -> SequenceSet:
         if self.length is not None:
@@ -225,11 +210,8 @@ class SequenceSet:
 
     def _like(self, buffer: np.ndarray, n: int, offsets: np.ndarray | None, unknown: np.ndarray) -> SequenceSet:
         """A set of the same kind with other rows; varying lengths become a common one where they happen to agree."""
-        length = self.length
-        if offsets is not None and n and (np.diff(offsets) == offsets[1]).all():
-            length, offsets = int(offsets[1]), None
-        elif offsets is not None and not n:
-            length, offsets = 0, None
+        length = self.length if offsets is None else common_length(offsets)
+        offsets = offsets if length is None else None
         return SequenceSet(self.alphabet, buffer, n, length, offsets, self.packed, unknown, self.notes)
 
     # -- other forms -----------------------------------------------------------------------------------------------
@@ -263,7 +245,7 @@ class SequenceSet:
         for start in range(0, self.n, _BLOCK_ROWS):
             part = self._slice(slice(start, min(start + _BLOCK_ROWS, self.n)))
             data, cuts = self.alphabet.byte_of[part.flat_codes()].tobytes(), part.offsets.tolist()
-            for low, high in zip(cuts, cuts[1:]):
+            for low, high in pairwise(cuts):
                 yield data[low:high].decode(self.alphabet.encoding, "surrogateescape")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -39,8 +39,8 @@ class FileSink:
         folder = os.path.dirname(self.path) or "."
         if not os.path.isdir(folder):
             raise InputError(f"Cannot write {self.path!r}: the folder {folder!r} does not exist.")
-        self._file = tempfile.NamedTemporaryFile(dir=folder, prefix=".kwseq-", delete=False)
-        self._side = [tempfile.SpooledTemporaryFile(max_size=_COPY, dir=folder) for _ in range(2)]
+        self._file = tempfile.NamedTemporaryFile(dir=folder, prefix=".kwseq-", delete=False)  # noqa: SIM115
+        self._side = [tempfile.SpooledTemporaryFile(max_size=_COPY, dir=folder) for _ in range(2)]  # noqa: SIM115
         self._hash = hashlib.blake2b(digest_size=16)
         self._sections: dict[str, tuple[int, int]] = {}
         self._at = HEADER_SIZE
@@ -77,7 +77,9 @@ class FileSink:
     def finish(self, alphabet: Alphabet, packed: bool, notes: Notes) -> SequenceSet:
         """Write what follows the letters, give the file its name, and map it."""
         start = self._close_section("data", HEADER_SIZE)
-        for name, side, wanted in zip(("offsets", "unknown"), self._side, (self._length is None and self.n > 0, True)):
+        for name, side, wanted in zip(
+            ("offsets", "unknown"), self._side, (self._length is None and self.n > 0, True), strict=True
+        ):
             side.seek(0)
             while wanted and (piece := side.read(_COPY)):
                 self._write(piece)

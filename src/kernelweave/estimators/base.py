@@ -1,0 +1,209 @@
+"""What the three estimators share: from views to a solved problem and back to predictions."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ..dual import Machine
+from ..errors import InputError
+from ..gram import Gram, bind, for_prediction
+from ..kernels import RBF, Kernel, as_kernel
+from ..kernels.base import add_all
+from ..losses import Loss
+from ..mkl import Problem, Result, as_solver, run
+from ..norms import as_norm
+from ..parallel import blas_threads, count_jobs
+from ..progress import printer
+from ..validation import check_positive, check_X, warn_scales
+from ..views import Views
+from .terms import Terms, prepare_terms
+
+
+class BaseMKL(BaseEstimator):
+    """Binds the kernel, learns weights and machines, and keeps what prediction needs."""
+
+    kernel: Any
+    tol: float
+    max_iter: int
+    max_seconds: float | None
+
+    def _kernel(self) -> Kernel:
+        return RBF() if self.kernel is None else as_kernel(self.kernel)
+
+    def _check_parameters(self) -> None:
+        check_positive("tol", self.tol, what="a relative gap > 0 such as 1e-3")
+        if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
+            raise InputError(f"max_iter must be a whole number ≥ 1; got {self.max_iter!r}.")
+        if self.max_seconds is not None:
+            check_positive("max_seconds", self.max_seconds, what="a number of seconds > 0, or None")
+
+    def _fit_problem(self, X: Views, loss: Loss, targets: list[np.ndarray], C: np.ndarray, share: np.ndarray) -> None:
+        """Learn weights and machines for samples with C > 0, and set the fitted attributes.
+
+        Parameters
+        ----------
+        targets : one array of y per machine
+        C : the cost of every sample, with class and sample weights inside
+        share : the sample weights, for the scaling of the terms
+        """
+        self._check_parameters()
+        kept = np.flatnonzero(C > 0)
+        if len(kept) < len(C):  # a weight of zero is the same as not being there
+            X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
+        warn_scales(X)
+        started = time.monotonic()
+        with blas_threads(n_jobs := count_jobs(self.n_jobs)):
+            gram = bind(self._kernel(), X, memory=self.memory, n_jobs=n_jobs)
+            terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=self.norm == 1)
+            machines = [Machine(loss, y, C) for y in targets]
+            groups = [machines] if self._shared() else [[machine] for machine in machines]
+            results = [self._run(terms.gram, group, started, number) for number, group in enumerate(groups)]
+        self._keep(X, kept, terms, results)
+        self._say(results)
+
+    def _shared(self) -> bool:
+        return True
+
+    def _run(self, gram: Gram, machines: list[Machine], started: float, number: int) -> Result:
+        norm = as_norm(self.norm)
+        if gram.n_terms == 1 and norm.dual_norm(np.ones(1)) == 1.0:
+            norm = as_norm("fixed")
+        deadline = np.inf if self.max_seconds is None else started + self.max_seconds
+        problem = Problem(gram, machines, norm, tol=self.tol, deadline=deadline)
+        problem.start = self._warm(problem, number)
+        solver = as_solver(self.solver, problem)
+        self.solver_ = solver.name
+        return run(solver, problem, max_iter=self.max_iter, callback=printer(self.verbose))
+
+    def _warm(self, problem: Problem, number: int) -> Any:
+        """Return the last step where `warm_start` is set and it fits the new problem."""
+        if not self.warm_start or not hasattr(self, "_last") or number >= len(self._last):
+            return None
+        step = self._last[number]
+        fits = len(step.weights) == problem.gram.n_terms and len(step.states) == len(problem.machines)
+        return step if fits and len(step.states[0].coef) == problem.gram.n else None
+
+    def _keep(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result]) -> None:
+        coef = np.column_stack([result.step.coef for result in results])
+        support = np.flatnonzero(coef.any(axis=1))
+        self.support_ = kept[support]
+        self.dual_coef_ = coef[support].T
+        self.intercept_ = np.array([s.intercept for result in results for s in result.step.states])
+        weights = np.array([terms.spread(result.step.weights) for result in results])
+        self.weights_ = weights[0] if self._shared() else weights
+        self.term_names_ = [repr(term) for term in terms.all_terms]
+        self.scales_ = terms.scales
+        self.notes_ = list(terms.notes)
+        expressions = [_expression(terms, row) for row in weights]
+        self.kernel_ = expressions[0] if self._shared() else expressions
+        self._support_views = X.rows(support)
+        self._terms = terms.all_terms
+        self._last = [result.step for result in results] if self.warm_start else []
+        self._keep_certificate(results)
+
+    def _keep_certificate(self, results: list[Result]) -> None:
+        upper, lower = sum(r.upper for r in results), sum(r.lower for r in results)
+        self.objective_ = upper
+        self.lower_bound_ = lower
+        self.gap_ = max(0.0, upper - lower) / max(abs(upper), 1e-300)
+        self.converged_ = all(result.converged for result in results)
+        self.stop_reason_ = next((r.stop_reason for r in results if not r.converged), "converged")
+        self.n_iter_ = sum(len(result.history) for result in results)
+        self.n_solves_ = sum(result.n_solves for result in results)
+        self.history_ = [entry | {"problem": i} for i, result in enumerate(results) for entry in result.history]
+
+    def _say(self, results: list[Result]) -> None:
+        if any(result.stop_reason == "interrupted" for result in results):
+            raise KeyboardInterrupt(f"fit was interrupted at a relative gap of {self.gap_:.2g}; the model is usable.")
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} stopped ({self.stop_reason_}) at a relative duality gap of {self.gap_:.2g}, above "
+                f"tol={self.tol:g}. Scale the data, lower C, or raise max_iter, max_seconds or tol; with warm_start=True "
+                "another fit goes on from here.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _parts(self, X: Any) -> np.ndarray:
+        """Return what every term adds to every decision value: (n_terms, n_samples, n_machines)."""
+        check_is_fitted(self)
+        views = check_X(self, X, self._kernel(), reset=False)
+        weights = np.atleast_2d(self.weights_)
+        out = np.zeros((len(self._terms), len(views), len(self.intercept_)))
+        used = np.flatnonzero(weights.any(axis=0))
+        if len(used) == 0 or len(self.support_) == 0:
+            return out
+        gram = for_prediction([self._terms[m] for m in used], self._support_views, 1.0 / self.scales_[used])
+        with blas_threads(count_jobs(self.n_jobs)):
+            each = gram.apply_each(np.ascontiguousarray(self.dual_coef_.T), views)
+        out[used] = each * weights.T[used][:, None, :]
+        return out
+
+    def _decide(self, X: Any) -> np.ndarray:
+        """Return decision values, (n_samples, n_machines)."""
+        return self._parts(X).sum(axis=0) + self.intercept_
+
+    def _split(self, X: Any, score: float) -> np.ndarray:
+        """Share a score among the terms, by their part in the variance of the decision values."""
+        parts = self._parts(X)
+        parts = parts - parts.mean(axis=1, keepdims=True)
+        total = parts.sum(axis=0)
+        variance = float((total * total).sum())
+        if variance == 0.0:
+            return np.full(len(parts), score / len(parts))
+        return score * np.einsum("mnc,nc->m", parts, total) / variance
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            reads = {leaf.reads for leaf in self._kernel().leaves()}
+        except InputError:
+            return tags
+        tags.input_tags.sparse = reads <= {"numbers"}
+        tags.input_tags.string = "sequences" in reads
+        tags.input_tags.one_d_array = bool(reads & {"sequences", "ids"})
+        tags.input_tags.two_d_array = not reads <= {"sequences", "ids"}
+        return tags
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX=N_CHAR_MAX)
+        if getattr(self, "converged_", True):
+            return text
+        return f"{text}  # not converged: gap {self.gap_:.2g} ({self.stop_reason_})"
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + learned_html(self)
+
+
+def learned_html(estimator: BaseMKL) -> str:
+    """Return the learned expression and its certificate as a small block of HTML; empty before `fit`."""
+    from html import escape
+
+    if not hasattr(estimator, "kernel_"):
+        return ""
+    kernels = estimator.kernel_ if isinstance(estimator.kernel_, list) else [estimator.kernel_]
+    lines = "<br>".join(escape(_rounded(kernel)) for kernel in kernels)
+    return (
+        f'<div style="font-family:monospace;margin:.5em 0"><b>learned kernel</b><br>{lines}<br>'
+        f"gap {estimator.gap_:.2g} · {escape(estimator.stop_reason_)} · {len(estimator.support_)} support samples</div>"
+    )
+
+
+def _rounded(kernel: Kernel) -> str:
+    parts = getattr(kernel, "kernels", (kernel,))
+    return " + ".join(f"{k.scale:.3g} * {k.kernel!r}" if hasattr(k, "scale") else repr(k) for k in parts)
+
+
+def _expression(terms: Terms, weights: np.ndarray) -> Kernel:
+    """Return the learned kernel: what is typed is what predicts."""
+    used = [(w / s, term) for w, s, term in zip(weights, terms.scales, terms.all_terms, strict=True) if w > 0]
+    if not used:
+        return 0.0 * terms.all_terms[0]
+    return add_all([term if w == 1.0 else w * term for w, term in used])

@@ -1,0 +1,189 @@
+"""`MKLClassifier`: binary and multi-class machines with learned kernel weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+
+from ..errors import InputError
+from ..losses import Logistic, as_loss
+from ..validation import check_class_weight, check_labels, check_positive, check_sample_weight, check_X
+from .base import BaseMKL
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    if estimator.loss == "logistic" or isinstance(estimator.loss, Logistic):
+        return True
+    raise AttributeError("predict_proba needs loss='logistic', whose decision values are log-odds.")
+
+
+class MKLClassifier(ClassifierMixin, BaseMKL):
+    """Classify with a kernel whose terms are weighed by learning.
+
+    Minimises Σ C·loss(y, f) + ½ Σ_m ‖w_m‖² / weights[m] over the machine and the weights
+    together, and says how near to the optimum it stopped.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or None
+        What is similar; its top-level summands are the terms whose weights are learned. None for `RBF()`.
+    C : float
+        Cost of errors, against a smooth machine.
+    loss : {"hinge", "squared_hinge", "logistic", "smooth_hinge", "squared"} or Loss
+    norm : 1, float > 1, "fixed" or WeightNorm
+        Where the weights live: 1 keeps few terms, p > 1 keeps all, "fixed" learns none.
+    solver : {"auto", "silp", "analytic"} or Solver
+    scaling : {"variance", "trace", None}
+        Divide every term by its variance in feature space, so that no term wins by its units.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int
+        Most steps of the solver.
+    max_seconds : float or None
+        Most seconds of the fit.
+    class_weight : dict, "balanced" or None
+        Multiplies C by class.
+    weights : {"shared", "per_class"}
+        For more than two classes: one set of weights for all one-vs-rest machines, or one for each.
+    warm_start : bool
+        Go on from the last fit where shapes agree.
+    memory : str, int or None
+        Budget for kernel matrices, such as "2GB"; half of what is free by default.
+    random_state : int, Generator or None
+        Kept for solvers that draw at random.
+    n_jobs : int or None
+        Threads.
+    verbose : int
+        1 to write one line per iteration to standard error.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_terms,) or (n_classes, n_terms)
+        Learned weights of the scaled terms.
+    term_names_ : list of str
+    kernel_ : Kernel or list of Kernel
+        The learned kernel: `kernel_(X, X_train[support_]) @ dual_coef_.T + intercept_` is the decision.
+    scales_ : array of shape (n_terms,)
+        What each term was divided by.
+    dual_coef_ : array of shape (n_machines, n_support)
+    intercept_ : array of shape (n_machines,)
+    support_ : array of row numbers
+    objective_, lower_bound_, gap_ : float
+        Best upper and lower bound of the optimum, and their relative distance.
+    converged_ : bool
+    stop_reason_ : {"converged", "max_iter", "max_seconds", "stalled", "interrupted"}
+    n_iter_, n_solves_ : int
+    history_ : list of dict
+    solver_ : str
+    classes_ : array
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernelweave import MKLClassifier, RBF, Linear
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> model = MKLClassifier(kernel=RBF(0.1) + RBF(1.0) + RBF(10.0) + Linear()).fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        C: float = 1.0,
+        loss: Any = "hinge",
+        norm: Any = 1,
+        solver: Any = "auto",
+        scaling: str | None = "variance",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        max_seconds: float | None = None,
+        class_weight: Any = None,
+        weights: str = "shared",
+        warm_start: bool = False,
+        memory: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.loss = loss
+        self.norm = norm
+        self.solver = solver
+        self.scaling = scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.class_weight = class_weight
+        self.weights = weights
+        self.warm_start = warm_start
+        self.memory = memory
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MKLClassifier:
+        """Learn weights and machine.
+
+        Parameters
+        ----------
+        X : matrix, table, dict or list of views, or column
+        y : array of labels
+        sample_weight : array, optional
+            Multiplies C by sample; a weight of 2 is the same as being there twice.
+        """
+        if self.weights not in ("shared", "per_class"):
+            raise InputError(f'weights must be "shared" or "per_class"; got {self.weights!r}.')
+        views = check_X(self, X, self._kernel(), reset=True)
+        weight = check_sample_weight(sample_weight, len(views))
+        self.classes_, codes = check_labels(y, len(views))
+        present = np.unique(codes[weight > 0])
+        if len(present) < 2:
+            raise InputError("Only one class has samples of positive weight; a classifier needs at least two classes.")
+        C = check_positive("C", self.C) * weight * check_class_weight(self.class_weight, self.classes_, codes, weight)
+        loss = as_loss(self.loss, ("labels", "numbers"))
+        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
+        self._fit_problem(views, loss, targets, C, weight)
+        return self
+
+    def _shared(self) -> bool:
+        return self.weights == "shared" or len(self.classes_) == 2
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return decision values: (n,) for two classes, (n, n_classes) for more."""
+        f = self._decide(X)
+        return f[:, 0] if len(self.classes_) == 2 else f
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted class of every sample."""
+        f = self.decision_function(X)
+        return self.classes_[(f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return class probabilities (for loss="logistic"); one-vs-rest ones are made to sum to 1."""
+        p = expit(self._decide(X))
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - p[:, 0], p[:, 0]])
+        return p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, split: bool = False) -> Any:
+        """Return the accuracy; with split=True, its share per term (they add up to it).
+
+        A term's share is its part in the variance of the decision values.
+        """
+        score = super().score(X, y, sample_weight)
+        return self._split(X, score) if split else score

@@ -1,0 +1,118 @@
+"""Terms before they are weighed: scaled, dead ones dropped, twins merged."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import DataWarning, InputError
+from ..gram import Gram
+from ..kernels import Kernel, Laplacian
+
+SCALINGS = ("variance", "trace", None)
+#: A term whose variance is below this share of its size is constant but for rounding.
+DEAD = 1e-10
+
+
+@dataclass
+class Terms:
+    """The terms that take part, and how their weights become weights of all terms."""
+
+    gram: Gram
+    all_terms: tuple[Kernel, ...]
+    #: What every term was divided by.
+    scales: np.ndarray
+    #: For every term that takes part, which terms share its weight.
+    groups: list[list[int]]
+    notes: list[str] = field(default_factory=list)
+
+    def spread(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weights of all terms: zero for dead ones, equal shares for twins."""
+        out = np.zeros(len(self.all_terms))
+        for weight, group in zip(weights, self.groups, strict=True):
+            out[group] = weight / len(group)
+        return out
+
+
+def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred: bool, merge: bool) -> Terms:
+    """Scale the terms, drop those that are constant, and merge those that are the same.
+
+    Parameters
+    ----------
+    scaling : {"variance", "trace", None}
+    share : sample weights
+    centred : whether the machine ignores a constant added to the kernel (Σ coef = 0)
+    merge : whether equal terms are to be learned as one (their weights are not unique)
+    """
+    if scaling not in SCALINGS:
+        raise InputError(f"scaling must be one of {SCALINGS}; got {scaling!r}.")
+    sizes = gram.diag_each() @ (share / share.sum())
+    variances = gram.variances(share)
+    live = np.flatnonzero(variances > DEAD * np.abs(sizes))
+    dead = np.setdiff1d(np.arange(gram.n_terms), live)
+    notes = _warn_dead(gram, dead)
+    scales = _scales(scaling, variances if centred else sizes, float(share.sum()))
+    scales[dead] = 1.0
+    _warn_unlike(gram, variances, sizes, notes)
+    scaled = gram.rescaled(1.0 / scales)
+    groups = _twins(scaled, live) if merge else [[int(m)] for m in live]
+    for group in groups:
+        if len(group) > 1:
+            notes.append(f"terms {', '.join(map(str, group))} are identical on these data and share their weight equally")
+    firsts = [group[0] for group in groups]
+    kept = scaled if len(firsts) == gram.n_terms else scaled.only(firsts)
+    return Terms(kept, gram.terms, scales, groups, notes)
+
+
+def _scales(scaling: str | None, variances: np.ndarray, total: float) -> np.ndarray:
+    if scaling is None:
+        return np.ones(len(variances))
+    return np.array(variances * (total if scaling == "trace" else 1.0))
+
+
+def _warn_dead(gram: Gram, dead: np.ndarray) -> list[str]:
+    if len(dead) == gram.n_terms:
+        raise InputError(
+            "Every term of the kernel is zero or constant on these data, so there is nothing to learn from: "
+            f"{', '.join(repr(gram.terms[m]) for m in dead[:5])}."
+        )
+    if len(dead) == 0:
+        return []
+    names = ", ".join(f"{gram.terms[m]!r}" for m in dead[:5]) + (", ..." if len(dead) > 5 else "")
+    note = f"{len(dead)} term(s) are zero or constant on these data and get weight 0: {names}"
+    warnings.warn(note, DataWarning, stacklevel=6)
+    return [note]
+
+
+def _warn_unlike(gram: Gram, variances: np.ndarray, sizes: np.ndarray, notes: list[str]) -> None:
+    """Warn of terms under which no two samples are alike: their width does not fit the data."""
+    if gram.n < 20:
+        return
+    for m, term in enumerate(gram.terms):
+        wide = all(hasattr(leaf, "gamma") and leaf.reads == "numbers" for leaf in term.leaves())
+        wide = wide and all(type(leaf).__name__ in ("RBF", Laplacian.__name__) for leaf in term.leaves())
+        alike = (sizes[m] - variances[m]) / max(sizes[m], 1e-300) - 1.0 / gram.n
+        if wide and alike < 1e-9:
+            note = f"under {term!r} no two samples are alike; scale the features, or use a smaller gamma"
+            warnings.warn(note, DataWarning, stacklevel=6)
+            notes.append(note)
+            return
+
+
+def _twins(gram: Gram, live: np.ndarray) -> list[list[int]]:
+    """Group the terms that give the same products with a few random vectors."""
+    if len(live) == 1:
+        return [[int(live[0])]]
+    probes = np.random.default_rng(0).standard_normal((3, gram.n))
+    marks = np.array([gram.quad(probe - probe.mean()) for probe in probes])[:, live]
+    order = np.lexsort(marks)
+    groups = [[int(live[order[0]])]]
+    for before, m in zip(order[:-1], order[1:], strict=True):
+        same = np.allclose(marks[:, before], marks[:, m], rtol=1e-9, atol=0.0)
+        if same:
+            groups[-1].append(int(live[m]))
+        else:
+            groups.append([int(live[m])])
+    return sorted((sorted(group) for group in groups), key=lambda group: group[0])

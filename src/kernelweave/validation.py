@@ -1,0 +1,127 @@
+"""The door: the only place that questions user input."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d, validate_data
+
+from .errors import DataWarning, InputError
+from .kernels import Kernel
+from .views import ArrayViews, TableViews, Views, as_views
+
+#: Columns whose spreads differ by more than this earn a warning.
+SPREAD_RATIO = 1e4
+
+
+def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
+    """Return X as views, checked against what the kernel reads and what the estimator was fitted on."""
+    numbers_only = {leaf.reads for leaf in kernel.leaves()} <= {"numbers"}
+    if not isinstance(X, (Views, dict)) and not _is_frame(X) and not _is_list_of_views(X) and numbers_only:
+        checked = validate_data(
+            estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=1 + reset
+        )
+        return ArrayViews(sparse.csr_array(checked) if sparse.issparse(checked) else checked)
+    views = as_views(X)
+    if isinstance(views, TableViews) and _is_frame(X):
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    elif reset:
+        estimator.n_features_in_ = len(views.labels)
+    elif estimator.n_features_in_ != len(views.labels):
+        raise InputError(
+            f"X has {len(views.labels)} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    if len(views) < 1 + reset:
+        raise InputError(f"Found {len(views)} sample(s), while a minimum of {1 + reset} is required.")
+    return views
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and not sparse.issparse(X)
+
+
+def _is_list_of_views(X: Any) -> bool:
+    return isinstance(X, (list, tuple)) and bool(X) and all(len(getattr(part, "shape", ())) == 2 for part in X)
+
+
+def check_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (classes, codes) of class labels, of whatever type they are."""
+    y = _column(y, n)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(f"y holds only one class, {classes[0]!r}; a classifier needs at least two classes.")
+    return classes, codes
+
+
+def check_numbers(y: Any, n: int) -> np.ndarray:
+    """Return regression targets as float64."""
+    y = _column(y, n)
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+
+
+def _column(y: Any, n: int) -> np.ndarray:
+    if y is None:
+        raise InputError("This estimator requires y to be passed, but the target y is None.")
+    y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False), warn=True)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise InputError(f"Input y contains NaN or infinity, first at row {int(np.flatnonzero(~np.isfinite(y))[0])}.")
+    check_consistent_length(np.empty(n), y)
+    return y
+
+
+def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
+    """Return finite sample weights ≥ 0, not all zero."""
+    if sample_weight is None:
+        return np.ones(n)
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
+    weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weight.ndim != 1:
+        raise InputError("Sample weights must be 1D array or scalar.")
+    if len(weight) != n:
+        raise InputError(f"sample_weight.shape == {weight.shape}, expected {(n,)}!")
+    if (weight < 0).any():
+        raise InputError(f"sample_weight must be ≥ 0; row {int(np.flatnonzero(weight < 0)[0])} has {weight.min()}.")
+    if not weight.any():
+        raise InputError("sample_weight is zero for every sample, so there is nothing to fit.")
+    return weight
+
+
+def check_class_weight(class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return one weight per sample from `class_weight` (None, "balanced" or a dict)."""
+    if class_weight is None:
+        return np.ones(len(codes))
+    per_class = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weight)
+    return per_class[codes]
+
+
+def check_positive(name: str, value: Any, *, what: str = "a finite number > 0") -> float:
+    """Return value as a float > 0, or say what it should be."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < value < np.inf:
+        return float(value)
+    raise InputError(f"{name} must be {what}; got {value!r}.")
+
+
+def warn_scales(X: Views) -> None:
+    """Warn where columns of a plain matrix differ widely in spread."""
+    if not isinstance(X, ArrayViews) or sparse.issparse(X.data) or X.data.dtype.kind != "f":
+        return
+    if X.data.ndim != 2:
+        return
+    spread = X.data.std(axis=0)
+    spread = spread[spread > 0]
+    if len(spread) > 1 and spread.max() > SPREAD_RATIO * spread.min():
+        warnings.warn(
+            f"The spreads of the columns of X differ by a factor of {spread.max() / spread.min():.2g}; the widest "
+            "will drown the others. Put StandardScaler() before the estimator, or use .on(...) per column.",
+            DataWarning,
+            stacklevel=4,
+        )
