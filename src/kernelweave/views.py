@@ -103,7 +103,9 @@ class ArrayViews(Views):
     def column(self) -> Any:
         if self.data.ndim == 2:
             if self.data.shape[1] != 1:
-                raise InputError(f"One column is needed here, but X has {self.data.shape[1]}; choose one with .on(...).")
+                raise InputError(
+                    f"One column is needed here, but X has {self.data.shape[1]}; choose one with .on(...)."
+                )
             return self.data[:, 0]
         return self.data
 
@@ -148,14 +150,18 @@ class TableViews(Views):
         return TableViews(self.frame[np.flatnonzero(index) if index.dtype == bool else index])
 
     def matrix(self) -> np.ndarray | sparse.csr_array:
-        return np.column_stack([_numbers(column, name) for column, name in zip(self._columns(), self.labels, strict=True)])
+        return np.column_stack(
+            [_numbers(column, name) for column, name in zip(self._columns(), self.labels, strict=True)]
+        )
 
     def _columns(self) -> list[Any]:
         return list(self.frame.iter_columns())
 
     def column(self) -> Any:
         if len(self.labels) != 1:
-            raise InputError(f"One column is needed here, but the table has {_some(self.labels)}; choose one with .on(...).")
+            raise InputError(
+                f"One column is needed here, but the table has {_some(self.labels)}; choose one with .on(...)."
+            )
         return self._columns()[0].to_native()
 
     def native(self) -> Any:

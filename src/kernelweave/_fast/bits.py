@@ -74,7 +74,7 @@ def empty_planes(n_planes, n_words, n):
 
 @jit
 def pack_planes(codes, n_bits):
-    """codes (n, L) uint8 -> planes (n_bits + 1, W, n rounded up to LANES) uint32, W = ceil(L / 32).
+    """Codes (n, L) uint8 -> planes (n_bits + 1, W, n rounded up to LANES) uint32, W = ceil(L / 32).
 
     Position i lives in word i mod W, bit i div W ("strided"), so that moving every position by one is a change of
     word and only one word needs a shift. Plane p holds bit p of each letter; the last plane marks valid letters.
@@ -104,7 +104,7 @@ def pack_planes(codes, n_bits):
 
 @jit
 def take_planes(planes, rows):
-    """planes (P, W, n), rows (m,) -> the planes of those sequences, padded: (P, W, m rounded up to LANES)."""
+    """Planes (P, W, n), rows (m,) -> the planes of those sequences, padded: (P, W, m rounded up to LANES)."""
     n_planes, n_words, _ = planes.shape
     taken = empty_planes(n_planes, n_words, len(rows))
     for p in range(n_planes):
@@ -138,7 +138,7 @@ def pack_words(codes):
 
 @jit
 def ambiguous_rows(codes, n_letters):
-    """codes (n, L) uint8 -> indices (m,) int64 of the rows that hold a letter outside 0 .. n_letters - 1."""
+    """Codes (n, L) uint8 -> indices (m,) int64 of the rows that hold a letter outside 0 .. n_letters - 1."""
     n, length = codes.shape
     found = np.empty(n, np.int64)
     m = 0
@@ -154,7 +154,7 @@ def ambiguous_rows(codes, n_letters):
 
 @jit
 def valid_runs(codes, rows, n_letters):
-    """codes (n, L), rows (m,) -> runs (L, m) int32: letters from each position up to the first ambiguous one."""
+    """Codes (n, L), rows (m,) -> runs (L, m) int32: letters from each position up to the first ambiguous one."""
     length = codes.shape[1]
     runs = np.empty((length, len(rows)), np.int32)
     for r in range(len(rows)):

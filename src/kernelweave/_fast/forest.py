@@ -49,31 +49,19 @@ def level_offset(n_letters, k):
 
 
 @jit
-def _letter(letters, order, codes, exact64, i, r, k):
-    """Letter k of the sequence of rank r, counted from position i on."""
-    if exact64:
-        return np.int64((codes[r] >> np.uint64(62 - 2 * k)) & np.uint64(3))
-    return np.int64(letters[i + k, order[r]])
-
-
-@jit
-def _prefix(letters, order, codes, exact64, n_letters, i, r, k):
-    """Number of the first k >= 1 letters of the sequence of rank r among all k-mers."""
-    if exact64:
-        return np.int64(codes[r] >> np.uint64(64 - 2 * k))
+def _prefix_letters(letters, q, i, k, n_letters):
+    """Number of the k letters of support sequence q from position i on among all k-mers."""
     number = np.int64(0)
     for p in range(i, i + k):
-        number = number * n_letters + letters[p, order[r]]
+        number = number * n_letters + letters[p, q]
     return number
 
 
 @jit
-def _common(letters, order, codes, exact64, i, a, b, limit):
-    """Length of the common prefix of the sequences of ranks a and b, at most limit."""
-    if exact64:
-        return min(limit, leading_zeros(codes[a] ^ codes[b]) >> 1)
+def _common_letters(letters, a, b, i, limit):
+    """Length of the common prefix of support sequences a and b from position i on, at most limit."""
     k = np.int64(0)
-    while k < limit and letters[i + k, order[a]] == letters[i + k, order[b]]:
+    while k < limit and letters[i + k, a] == letters[i + k, b]:
         k += 1
     return k
 
@@ -112,15 +100,20 @@ def _fill_levels(row, letters, now, exact64, n_letters, short, i, limit):
     offset = level_offset(n_letters, whole)
     for r in range(len(order)):
         k = min(whole, lengths[r])
-        if k == whole:
-            row[offset + _prefix(letters, order, codes, exact64, n_letters, i, r, k)] += coef[r]
-        elif k > 0:
-            row[level_offset(n_letters, k) + _prefix(letters, order, codes, exact64, n_letters, i, r, k)] += coef[r]
+        if k == 0:
+            continue
+        if exact64:
+            number = np.int64(codes[r] >> np.uint64(64 - 2 * k))
+        else:
+            number = _prefix_letters(letters, order[r], i, k, n_letters)
+        row[(offset if k == whole else level_offset(n_letters, k)) + number] += coef[r]
     for k in range(short - 1, 0, -1):
         here, below = level_offset(n_letters, k), level_offset(n_letters, k + 1)
         for u in range(below - here):
-            for c in range(n_letters):
-                row[here + u] += row[below + u * n_letters + c]
+            total = row[here + u]
+            for child in range(below + u * n_letters, below + u * n_letters + n_letters):
+                total += row[child]
+            row[here + u] = total
 
 
 @jit
@@ -129,10 +122,10 @@ def _sum_levels(row, n_letters, short, beta):
     for k in range(1, short + 1):
         here, above = level_offset(n_letters, k), level_offset(n_letters, k - 1)
         scale = beta[k - 1] if k <= len(beta) else 0.0
-        for u in range(level_offset(n_letters, k + 1) - here):
-            row[here + u] *= scale
-            if k > 1:
-                row[here + u] += row[above + u // n_letters]
+        for parent in range(max(1, here - above)):
+            start = row[above + parent] if k > 1 else 0.0
+            for u in range(here + parent * n_letters, here + parent * n_letters + n_letters):
+                row[u] = start + scale * row[u]
 
 
 @jit
@@ -166,10 +159,28 @@ def _close(nodes, floats, c, parent, letter):
 
 
 @jit
-def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, short, i, limit):
-    """Compact tries of all buckets at position i, by one walk over the sorted sequences; returns the nodes closed."""
+def _following(code, short):
+    """The letter after the first `short` ones, as a bit."""
+    return 1 << np.int64((code >> np.uint64(62 - 2 * short)) & np.uint64(3))
+
+
+@jit
+def _write_leaf(paths, path, code, short, depth, slope, sums):
+    """A path of one segment from depth `short` to `depth`."""
+    values = paths.view(np.float64)
+    paths[path, 0] = code
+    values[path, 1], values[path, 2] = -slope * sums[short], slope
+    paths[path, 3] = _ONE << np.uint64(depth - 1)
+
+
+@jit
+def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, short, i, limit, sums, roots, paths):
+    """Compact tries of all buckets at position i, by one walk over the sorted sequences.
+
+    Returns the number of nodes closed, and of paths already written: a bucket of one leaf is a path of its own.
+    """
     order, codes, lengths, coef = now
-    n_nodes = n_closed = top = np.int64(0)
+    n_nodes = n_closed = n_paths = top = np.int64(0)
     previous = bucket = np.int64(-1)
     n = len(order)
     for r in range(n + 1):
@@ -178,8 +189,13 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
             continue
         common = np.int64(-1)
         if previous >= 0 and r < n:
-            common = _common(letters, order, codes, exact64, i, previous, r, min(size, lengths[previous]))
-            common = common if common >= short else np.int64(-1)
+            most = min(size, lengths[previous])
+            if exact64:
+                common = min(most, leading_zeros(codes[previous] ^ codes[r]) >> 1)
+            else:
+                common = _common_letters(letters, order[previous], order[r], i, most)
+            if common < short:
+                common = np.int64(-1)
         while top > 0 and nodes[stack[top - 1], DEPTH] > common:
             top -= 1
             c = stack[top]
@@ -191,7 +207,15 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
             parent, letter = np.int64(-1), np.int64(0)
             if top > 0:
                 parent = stack[top - 1]
-                letter = _letter(letters, order, codes, exact64, i, np.int64(nodes[c, RANK]), nodes[parent, DEPTH])
+                if exact64:
+                    shift = np.uint64(62 - 2 * nodes[parent, DEPTH])
+                    letter = np.int64((codes[nodes[c, RANK]] >> shift) & np.uint64(3))
+            elif exact64 and nodes[c, HEAVY] < 0:
+                _write_leaf(paths, n_paths, codes[nodes[c, RANK]], short, nodes[c, DEPTH], floats[c, WEIGHT], sums)
+                roots[bucket] = 16 * n_paths + _following(codes[nodes[c, RANK]], short)
+                n_paths += 1
+                n_nodes = c
+                continue
             else:
                 nodes[c, SLOT] = bucket
             _close(nodes, floats, c, parent, letter)
@@ -200,7 +224,10 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
         if r == n:
             break
         if common < 0:
-            bucket = _prefix(letters, order, codes, exact64, n_letters, i, r, short)
+            if exact64:
+                bucket = np.int64(codes[r] >> np.uint64(64 - 2 * short))
+            else:
+                bucket = _prefix_letters(letters, order[r], i, short, n_letters)
         if size > common:
             _open(nodes, floats, n_nodes, size, r, coef[r], 1)
             stack[top] = n_nodes
@@ -210,7 +237,7 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
             floats[stack[top - 1], WEIGHT] += coef[r]
             nodes[stack[top - 1], COUNT] += 1
         previous = r
-    return n_closed
+    return n_closed, n_paths
 
 
 @jit
@@ -224,11 +251,11 @@ def _light_letters(nodes, c, codes, exact64):
 
 
 @jit
-def _emit(nodes, floats, closed, n_closed, now, exact64, short, sums, roots, paths, segments, at):
-    """Number the heavy paths, parents first, and write them from the rows at[0], at[1] on; at moves along."""
+def _emit(nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums, roots, paths, segments):
+    """Number the heavy paths, parents first, and write them after the first n_paths; returns both new counts."""
     order, codes = now[0], now[1]
     path_values, segment_values = paths.view(np.float64), segments.view(np.float64)
-    n_paths = n_segments = 0
+    n_segments = np.int64(0)
     for t in range(n_closed - 1, -1, -1):
         c = closed[t]
         parent = nodes[c, PARENT]
@@ -237,10 +264,9 @@ def _emit(nodes, floats, closed, n_closed, now, exact64, short, sums, roots, pat
         if parent < 0:
             path = n_paths
             n_paths += 1
-            follow = 1
+            follow = np.int64(1)
             if exact64:
-                branching = depth == short
-                follow = nodes[c, LETTERS] if branching else 1 << np.int64((codes[rank] >> np.uint64(62 - 2 * short)) & np.uint64(3))
+                follow = np.int64(nodes[c, LETTERS]) if depth == short else _following(codes[rank], short)
             roots[nodes[c, SLOT]] = 16 * path + follow
         else:
             start, value = np.int64(nodes[parent, DEPTH]), floats[parent, VALUE]
@@ -259,18 +285,16 @@ def _emit(nodes, floats, closed, n_closed, now, exact64, short, sums, roots, pat
         if path >= 0:
             nodes[c, SLOT] = n_segments
             n_segments += nodes[c, SEGMENTS] if spelled else 0
-            target = at[0] + path
-            paths[target, 0] = codes[rank] if exact64 else np.uint64(order[rank])
-            path_values[target, 1], path_values[target, 2] = base, slope
+            paths[path, 0] = codes[rank] if exact64 else np.uint64(order[rank])
+            path_values[path, 1], path_values[path, 2] = base, slope
             ends = nodes[c, ENDS] if exact64 else nodes[c, SEGMENTS]
-            paths[target, 3] = np.uint64(np.int64(ends) & _LOW) | (np.uint64(nodes[c, SLOT]) << _HALF)
+            paths[path, 3] = np.uint64(np.int64(ends) & _LOW) | (np.uint64(nodes[c, SLOT]) << _HALF)
         if spelled:
-            target = at[1] + nodes[c, SLOT]
+            target = nodes[c, SLOT]
             segment_values[target, 0], segment_values[target, 1] = base, slope
             segments[target, 2] = _light_letters(nodes, c, codes, exact64) | (np.uint64(nodes[c, FIRST]) << _HALF)
             segments[target, 3] = np.uint64(depth)
-    at[0] += n_paths
-    at[1] += n_segments
+    return n_paths, n_segments
 
 
 @jit
@@ -291,7 +315,7 @@ def _state(n):
 
 @jit
 def build_forest(letters, coef, beta, first, last, short, n_letters, exact64, summed):
-    """letters (L, Q) uint8 of the support, coef (Q,), beta (L, degree) -> Forest of the positions first .. last - 1.
+    """Letters (L, Q) uint8 of the support, coef (Q,), beta (L, degree) -> Forest of the positions first .. last - 1.
 
     exact64 needs n_letters = 4 and degree <= 32. With summed = False `levels` keeps plain weights, which is what
     values per degree need.
@@ -324,13 +348,20 @@ def build_forest(letters, coef, beta, first, last, short, n_letters, exact64, su
             _sum_levels(levels[p], n_letters, short, beta[i])
         starts[0, p], starts[1, p] = at
         if limit > short:
-            n_closed = _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, short, i, limit)
-            if at[0] + n_closed > len(paths):
-                paths = _resized(paths, at[0], 2 * at[0] + n_closed)
-            if at[1] + n_closed > len(segments):
-                segments = _resized(segments, at[1], 2 * at[1] + n_closed)
-            _emit(nodes, floats, closed, n_closed, now, exact64, short, sums[i], roots[p], paths, segments, at)
+            # A trie of Q sequences has fewer than 2 Q nodes, and at most Q paths.
+            if at[0] + n_support > len(paths):
+                paths = _resized(paths, at[0], 2 * at[0] + n_support)
+            if at[1] + n > len(segments):
+                segments = _resized(segments, at[1], 2 * at[1] + n)
+            n_closed, n_paths = _grow_tries(
+                nodes, floats, closed, stack, letters, now, exact64, n_letters, short, i, limit, sums[i], roots[p],
+                paths[at[0] :],
+            )  # fmt: skip
+            n_paths, n_segments = _emit(
+                nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums[i], roots[p], paths[at[0] :],
+                segments[at[1] :],
+            )  # fmt: skip
+            at[0] += n_paths
+            at[1] += n_segments
     paths, segments = _resized(paths, at[0], at[0]), _resized(segments, at[1], at[1])
-    return Forest(
-        first, short, n_letters, exact64, levels, roots, paths, segments, starts[0], starts[1], sums, letters
-    )
+    return Forest(first, short, n_letters, exact64, levels, roots, paths, segments, starts[0], starts[1], sums, letters)

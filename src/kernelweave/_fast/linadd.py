@@ -87,13 +87,29 @@ def lookup(forest, words, out):
             target = out[p * step, start:stop]
             high, low = words[i // 32, start:stop], words[i // 32 + 1, start:stop]
             n_pending = _read_table(
-                high, low, np.uint64(2 * (i % 32)), short, forest.levels[p, width:], roots, target, pending, codes, heads
+                high,
+                low,
+                np.uint64(2 * (i % 32)),
+                short,
+                forest.levels[p, width:],
+                roots,
+                target,
+                pending,
+                codes,
+                heads,
             )
             paths = forest.paths[a:]
             for t in range(n_pending):
                 prefetch(paths, np.int64(heads[min(t + AHEAD, n_pending - 1)] >> 4))
                 target[pending[t]] += _follow(
-                    codes[t], 32, np.uint64(heads[t]) >> np.uint64(4), paths, path_values[a:], forest.segments[b:], segment_values[b:], sums
+                    codes[t],
+                    32,
+                    np.uint64(heads[t]) >> np.uint64(4),
+                    paths,
+                    path_values[a:],
+                    forest.segments[b:],
+                    segment_values[b:],
+                    sums,
                 )
 
 

@@ -116,7 +116,7 @@ def _allowed_starts(limits, shift, n_words):
 
 @jit
 def _add_shifted(planes_a, planes_b, beta, allowed, scale, out, words):
-    """out += scale * (weighted degree kernel of the planes, counting only k-mers that start at allowed positions)."""
+    """Out += scale * (weighted degree kernel of the planes, counting only k-mers that start at allowed positions)."""
     na, nb = out.shape
     last = planes_a.shape[0] - 1
     row = np.empty((1, TILE))
@@ -156,7 +156,7 @@ def wd_shift_block(planes_a, planes_b, beta, delta, limits, out):
 
 @jit
 def run_values(beta, length):
-    """beta (degree,) -> values (length + 1,): what a run of agreeing letters adds, by its length."""
+    """Beta (degree,) -> values (length + 1,): what a run of agreeing letters adds, by its length."""
     values = np.zeros(length + 1)
     per_start = 0.0
     for run in range(1, length + 1):
@@ -196,7 +196,7 @@ def wd_diagonal(codes, values, out):
 
 @jit
 def cumulative(beta):
-    """beta (L, degree), a weight per position and degree -> sums (L, degree + 1), sums[i, k] = sum beta[i, :k]."""
+    """Beta (L, degree), a weight per position and degree -> sums (L, degree + 1), sums[i, k] = sum beta[i, :k]."""
     length, degree = beta.shape
     sums = np.zeros((length, degree + 1))
     for i in range(length):

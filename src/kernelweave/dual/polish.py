@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 
 from ..gram import Combined
 from ..losses import BoxQP
@@ -13,6 +13,8 @@ from .base import DualState
 
 #: More free samples than this are left to SMO: the linear systems would cost more than they gain.
 MAX_FREE = 2500
+#: Multiplications, times three, that one call may spend where it needs several systems.
+WORK = 3e8
 
 
 def free_set(qp: BoxQP, coef: np.ndarray) -> np.ndarray:
@@ -21,7 +23,7 @@ def free_set(qp: BoxQP, coef: np.ndarray) -> np.ndarray:
     return np.flatnonzero(free & (coef != 0) if qp.l1 > 0 else free)
 
 
-def polish(qp: BoxQP, K: Combined, state: DualState, rounds: int = 8) -> DualState:
+def polish(qp: BoxQP, K: Combined, state: DualState) -> DualState:
     """Minimise the BoxQP over its free samples alone, exactly.
 
     One linear system gives the minimum; where a bound lies before it, walk to the bound,
@@ -29,7 +31,8 @@ def polish(qp: BoxQP, K: Combined, state: DualState, rounds: int = 8) -> DualSta
     """
     coef, moved = state.coef.copy(), False
     g = state.f + qp.ridge * coef + qp.linear + qp.l1 * np.sign(coef)
-    for _ in range(rounds):
+    n_free = len(free_set(qp, coef))
+    for _ in range(int(np.clip(WORK / max(1, n_free) ** 3, 1, 10))):
         F = free_set(qp, coef)
         if not 2 <= len(F) <= MAX_FREE:
             break
@@ -54,28 +57,24 @@ def polish(qp: BoxQP, K: Combined, state: DualState, rounds: int = 8) -> DualSta
 
 
 def newton_direction(H: np.ndarray, g: np.ndarray) -> np.ndarray | None:
-    """Return argmin over Σ d = 0 of ½ d'H d + g'd, for H positive semi-definite."""
+    """Return argmin over Σ d = 0 of ½ d'H d + g'd, for H positive semi-definite; None where H is not."""
     n = len(g)
-    scale = max(float(np.trace(H)) / n, 1e-300)
+    diagonal = H.diagonal().copy()
     for jitter in (1e-14, 1e-11, 1e-8):
-        shifted = H + (jitter * scale) * np.eye(n)
-        try:
-            factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        shifted = H.copy()
+        shifted.flat[:: n + 1] = diagonal + jitter * diagonal.mean()
+        factor, failed = lapack.dpotrf(shifted.T, lower=0, clean=0, overwrite_a=1)
+        if not failed:
             break
-        except linalg.LinAlgError:
-            continue
     else:
         return None
-    both = linalg.cho_solve(factor, np.column_stack([g, np.ones(n)]), check_finite=False)
-    u, v = both.T
+    u, v = lapack.dpotrs(factor, np.column_stack([g, np.ones(n)]), lower=0)[0].T
     d = (u.sum() / v.sum()) * v - u
     # one more pass takes the jitter back out where H allows it
-    r = g + H @ d
-    both = linalg.cho_solve(factor, r - r.mean(), check_finite=False)
-    better = d + (both.sum() / v.sum()) * v - both
-    if not np.isfinite(better).all():
-        return None
-    return better - better.mean()
+    rest = g + H @ d
+    u = lapack.dpotrs(factor, rest - rest.mean(), lower=0)[0]
+    d += (u.sum() / v.sum()) * v - u
+    return d - d.mean() if np.isfinite(d).all() else None
 
 
 def _box(qp: BoxQP, a: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

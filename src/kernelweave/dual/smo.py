@@ -52,7 +52,7 @@ class SMO(DualSolver):
                 chosen = np.arange(K.n)
         eps = max(0.1 * (top - low), 1e-14 * scale)
         moved = self._optimise(qp, K, state, chosen, eps)
-        if worth_polishing(qp, state.coef, moved.coef, (top - low) / scale):
+        if worth_polishing(qp, moved.coef, (top - low) / scale):
             moved = polish(qp, K, moved)
         return replace(moved, n_steps=state.n_steps + 1, final=False)
 
@@ -75,12 +75,10 @@ class SMO(DualSolver):
         return replace(state, coef=full, f=state.f + K.rows_times(W[moved], (coef - before)[moved]))
 
 
-def worth_polishing(qp: BoxQP, before: np.ndarray, after: np.ndarray, violation: float) -> bool:
+def worth_polishing(qp: BoxQP, coef: np.ndarray, violation: float) -> bool:
     """Say whether the free samples are few and settled enough for a linear system to pay."""
-    n_free = len(free_set(qp, after))
-    if not 2 <= n_free <= MAX_FREE:
-        return False
-    return n_free <= 300 or violation <= 1e-2
+    n_free = len(free_set(qp, coef))
+    return 2 <= n_free <= MAX_FREE and violation <= (0.5 if n_free <= 300 else 1e-2)
 
 
 def _scores(qp: BoxQP, a: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -60,7 +60,9 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     groups = _twins(scaled, live) if merge else [[int(m)] for m in live]
     for group in groups:
         if len(group) > 1:
-            notes.append(f"terms {', '.join(map(str, group))} are identical on these data and share their weight equally")
+            notes.append(
+                f"terms {', '.join(map(str, group))} are identical on these data and share their weight equally"
+            )
     firsts = [group[0] for group in groups]
     kept = scaled if len(firsts) == gram.n_terms else scaled.only(firsts)
     return Terms(kept, gram.terms, scales, groups, notes)

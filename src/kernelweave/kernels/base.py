@@ -325,4 +325,4 @@ def same_value(a: Hashable | Any, b: Hashable | Any) -> bool:
         return True
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return a is not None and b is not None and np.array_equal(np.asarray(a), np.asarray(b))
-    return type(a) is type(b) and a == b or (isinstance(a, numbers.Real) and isinstance(b, numbers.Real) and a == b)
+    return (type(a) is type(b) and a == b) or (isinstance(a, numbers.Real) and isinstance(b, numbers.Real) and a == b)

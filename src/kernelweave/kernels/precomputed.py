@@ -95,7 +95,9 @@ class Precomputed(Kernel):
     def compute_diag(self, X: Views) -> np.ndarray:
         K, ids = self.matrix(), self._ids(X)
         if (ids >= K.shape[1]).any():
-            raise InputError(f"{self!r} does not know k(x, x) of id {int(ids[ids >= K.shape[1]][0])}: not a column of K.")
+            raise InputError(
+                f"{self!r} does not know k(x, x) of id {int(ids[ids >= K.shape[1]][0])}: not a column of K."
+            )
         return np.asarray(K[ids, ids], dtype=np.float64)
 
     def _ids(self, X: Views) -> np.ndarray:
@@ -123,7 +125,9 @@ def _pick(K: np.ndarray, rows: np.ndarray, cols: np.ndarray, name: str) -> np.nd
 
 def _checked(K: Any, psd: str, name: str) -> np.ndarray:
     if K is None:
-        raise InputError(f"{name} was read from text and has no matrix; pass it with parse(text, matrices={{name: K}}).")
+        raise InputError(
+            f"{name} was read from text and has no matrix; pass it with parse(text, matrices={{name: K}})."
+        )
     if psd not in ("error", "clip", "ignore"):
         raise InputError(f'psd must be "error", "clip" or "ignore"; got {psd!r}.')
     K = np.asarray(K)
@@ -141,7 +145,9 @@ def _checked(K: Any, psd: str, name: str) -> np.ndarray:
     scale = float(np.abs(train).max(initial=0.0))
     skew = float(np.abs(train - train.T).max(initial=0.0))
     if skew > 1e-8 * scale:
-        raise InputError(f"{name} is not symmetric: |K - K'| reaches {skew:.3g}. Use (K + K.T) / 2 if that is what you mean.")
+        raise InputError(
+            f"{name} is not symmetric: |K - K'| reaches {skew:.3g}. Use (K + K.T) / 2 if that is what you mean."
+        )
     if psd == "ignore":
         return K
     lowest = lowest_eigenvalue(train, scale)

@@ -38,4 +38,4 @@ def as_solver(solver: str | Solver, problem: Problem) -> Solver:
     raise InputError(f"solver must be one of {['auto', *(kind.name for kind in SOLVERS)]} or a Solver; got {solver!r}.")
 
 
-__all__ = ["SOLVERS", "Analytic", "Plain", "Problem", "Result", "SILP", "Solver", "Step", "as_solver", "choose", "run"]
+__all__ = ["SILP", "SOLVERS", "Analytic", "Plain", "Problem", "Result", "Solver", "Step", "as_solver", "choose", "run"]

@@ -21,7 +21,7 @@ class Analytic(Solver):
     def steps(self, problem: Problem) -> Steps:
         weights, states, gap = problem.start_weights(), None, np.inf
         while True:
-            step = problem.solve(weights, states, gap)
+            step = problem.solve(weights, states, problem.inner_tol(gap))
             gap = yield step
             norms = step.weights * np.sqrt(np.maximum(step.quad, 0.0))
             if not norms.any():  # a machine that is constant: no weights are better than others

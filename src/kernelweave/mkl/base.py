@@ -67,19 +67,22 @@ class Problem:
         """Return the weights to begin with."""
         return self.norm.start(self.gram.n_terms) if self.start is None else self.start.weights
 
-    def solve(self, weights: np.ndarray, states: Sequence[DualState] | None = None, gap: float = np.inf) -> Step:
-        """Solve the machines at these weights, to a third of the outer gap, and certify.
+    def inner_tol(self, gap: float) -> float:
+        """Return how well the machines are to be solved while the outer gap is `gap`: a third of it."""
+        return float(np.clip(gap, self.tol, 0.1)) / 3.0
+
+    def solve(self, weights: np.ndarray, states: Sequence[DualState] | None, tol: float) -> Step:
+        """Solve the machines at these weights to a relative gap of `tol`, and certify.
 
         Parameters
         ----------
         weights : array of shape (n_terms,)
-        states : the states to go on from, at whatever weights they were made
-        gap : the outer gap so far; `tol` bounds it from below
+        states : the states to go on from, at whatever weights they were made; None for the start
+        tol : relative duality gap of every machine
         """
         K = self.gram.at(weights)
         if states is None:
             states = self.start.states if self.start is not None else [None] * len(self.machines)  # type: ignore[list-item]
-        tol = min(max(gap, self.tol), 0.1) / 3.0
         solved = tuple(self._solve_one(m, K, s, tol) for m, s in zip(self.machines, states, strict=True))
         self.n_solves += 1
         return self.certify(weights, solved)
@@ -131,8 +134,7 @@ class Solver:
         for capability in self.needs:
             if not isinstance(problem.norm, capability):
                 raise InputError(
-                    f"{type(self).__name__} needs a {capability.__name__} norm; got {problem.norm!r}. "
-                    f"{self.remedy}"
+                    f"{type(self).__name__} needs a {capability.__name__} norm; got {problem.norm!r}. {self.remedy}"
                 )
 
     remedy: ClassVar[str] = 'Use solver="auto".'

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .base import Problem, Solver, Steps
 
 
@@ -13,7 +11,8 @@ class Plain(Solver):
     name = "plain"
 
     def steps(self, problem: Problem) -> Steps:
-        weights, states, gap = problem.start_weights(), None, np.inf
+        weights, states = problem.start_weights(), None
         while True:
-            step = problem.solve(weights, states, 0.3 * gap)
-            gap, states = (yield step), step.states
+            step = problem.solve(weights, states, problem.tol)
+            yield step
+            states = step.states

@@ -24,7 +24,7 @@ class SILP(Solver):
         master = MasterLP(problem.gram.n_terms)
         weights, states, gap, bound = problem.start_weights(), None, np.inf, -np.inf
         while True:
-            step = problem.solve(weights, states, gap)
+            step = problem.solve(weights, states, problem.inner_tol(gap))
             gap = yield with_lower(step, bound)
             master.add_cut(step.linear, step.quad)
             weights, bound = master.solve()
