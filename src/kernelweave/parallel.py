@@ -60,7 +60,7 @@ class _BlasLimit:
             self.users += 1
             if self.users == 1:
                 if self.controller is None:
-                    from threadpoolctl import ThreadpoolController
+                    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
                     self.controller = ThreadpoolController()
                 self.limit = self.controller.limit(limits=n_jobs, user_api="blas")

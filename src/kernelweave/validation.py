@@ -18,6 +18,8 @@ from .views import ArrayViews, TableViews, Views, as_views
 
 #: Columns whose spreads differ by more than this earn a warning.
 SPREAD_RATIO = 1e4
+#: Classes whose summed costs differ by more than this earn one, too.
+CLASS_RATIO = 1e3
 
 
 def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
@@ -27,7 +29,9 @@ def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
         checked = validate_data(
             estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=1 + reset
         )
-        return ArrayViews(sparse.csr_array(checked) if sparse.issparse(checked) else checked)
+        plain = ArrayViews(sparse.csr_array(checked) if sparse.issparse(checked) else checked)
+        plain.matrix()
+        return plain
     views = as_views(X)
     if isinstance(views, TableViews) and _is_frame(X):
         validate_data(estimator, X, skip_check_array=True, reset=reset)
@@ -103,9 +107,22 @@ def check_class_weight(class_weight: Any, classes: np.ndarray, codes: np.ndarray
     return per_class[codes]
 
 
+def warn_ratio(classes: np.ndarray, codes: np.ndarray, cost: np.ndarray) -> None:
+    """Warn where the classes' summed costs differ so much that ignoring one is nearly free."""
+    sums = np.bincount(codes, weights=cost, minlength=len(classes))
+    if sums.max() > CLASS_RATIO * sums.min():
+        warnings.warn(
+            f"Class {classes[sums.argmax()]!r} outweighs class {classes[sums.argmin()]!r} by "
+            f"{sums.max() / sums.min():.2g} to 1, so ignoring the rare one costs almost nothing. "
+            'class_weight="balanced" gives both the same say; judge by AUC, not by accuracy.',
+            DataWarning,
+            stacklevel=3,
+        )
+
+
 def check_positive(name: str, value: Any, *, what: str = "a finite number > 0") -> float:
     """Return value as a float > 0, or say what it should be."""
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < value < np.inf:
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < float(value) < np.inf:
         return float(value)
     raise InputError(f"{name} must be {what}; got {value!r}.")
 

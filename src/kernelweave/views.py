@@ -17,6 +17,10 @@ from .errors import InputError, InputTypeError
 Columns = Hashable | Sequence[Hashable] | slice
 
 
+#: Largest number that kernels take: the square of a difference must not overflow.
+MAX_SIZE = 1e150
+
+
 class Views:
     """n samples, each seen through one or several named views."""
 
@@ -66,6 +70,7 @@ class ArrayViews(Views):
 
     def __init__(self, data: Any, labels: tuple[Hashable, ...] | None = None) -> None:
         self.data = data
+        self._chosen = labels is not None
         if labels is None:
             labels = tuple(range(data.shape[1])) if data.ndim == 2 else (0,)
         self.labels = labels
@@ -85,15 +90,18 @@ class ArrayViews(Views):
 
     def _position(self, column: Hashable) -> int:
         width = self.data.shape[1]
-        if isinstance(column, (int, np.integer)) and -width <= column < width:
-            return int(column)
+        if isinstance(column, (int, np.integer)):
+            if self._chosen and column in self.labels:  # after a choice, columns keep the numbers they had
+                return self.labels.index(column)
+            if -width <= column < width:
+                return int(column) % width
         raise InputError(
             f"X is a matrix of {width} columns without names; .on({column!r}) does not name one of them. "
             f"Use a number from 0 to {width - 1}, or pass a DataFrame."
         )
 
     def rows(self, index: np.ndarray) -> Views:
-        return ArrayViews(self.data[index], self.labels)
+        return ArrayViews(self.data[index], self.labels if self._chosen else None)
 
     def matrix(self) -> np.ndarray | sparse.csr_array:
         if self._matrix is None:
@@ -179,6 +187,7 @@ def _numbers(column: Any, name: Hashable) -> np.ndarray:
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(f"Column {name!r} contains NaN, null or infinity (first at row {row}); fill or drop it first.")
+    _check_size(values, f"Column {name!r}")
     return values
 
 
@@ -297,7 +306,15 @@ def finite_matrix(X: Any) -> np.ndarray | sparse.csr_array:
     if not np.isfinite(values).all():
         where = "" if sparse.issparse(X) else " (first at row {}, column {})".format(*np.argwhere(~np.isfinite(X))[0])
         raise InputError(f"Input X contains NaN or infinity{where}; fill or drop those samples first.")
+    _check_size(values, "Input X")
     return X
+
+
+def _check_size(values: np.ndarray, name: str) -> None:
+    if values.size and max(values.max(), -values.min()) > MAX_SIZE:
+        raise InputError(
+            f"{name} reaches {np.abs(values).max():.2g}, too large to be squared; scale the features first."
+        )
 
 
 def _some(labels: tuple[Hashable, ...], limit: int = 8) -> str:

@@ -7,10 +7,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from kernelweave._fast import jit
-from kernelweave._fast.lanes import LANES
+from kernelweave._fast.lanes import LANES, intrinsic
 
 AMBIGUOUS = 255
 

@@ -35,3 +35,53 @@ def gather(K, rows, cols, factor):
         for c in range(cols.shape[0]):
             out[r, c] = factor * row[cols[c]]
     return out
+
+
+@jit_fastmath
+def quads(stack, picked, rows, coef):
+    """(m, n, n), (p,), (q,), (n,) -> (p,): coef' K_m coef for the picked m; rows are where coef is not zero."""
+    out = np.empty(picked.shape[0])
+    last = rows[-1] + 1 if rows.shape[0] else 0
+    for p in range(picked.shape[0]):
+        total = 0.0
+        for i in rows:  # the upper triangle: each pair once, and the diagonal by halves
+            row, rest = stack[picked[p], i, i:last], coef[i:last]
+            half = -0.5 * rest[0] * row[0]
+            for j in range(rest.shape[0]):
+                half += rest[j] * row[j]
+            total += rest[0] * half
+        out[p] = 2.0 * total
+    return out
+
+
+@jit_fastmath
+def products(stack, picked, at, coef):
+    """(m, n, n), (p,), (f,), (n,) -> (p, f): K_m[at] coef for the picked m."""
+    out = np.empty((picked.shape[0], at.shape[0]))
+    for p in range(picked.shape[0]):
+        for i in range(at.shape[0]):
+            row = stack[picked[p], at[i]]
+            total = 0.0
+            for j in range(coef.shape[0]):
+                total += coef[j] * row[j]
+            out[p, i] = total
+    return out
+
+
+@jit_fastmath
+def mix(stack, picked, weights):
+    """(m, n, n), (p,), (p,) -> (n, n): Σ_p weights_p K_p, from the upper triangles, row by row so that a row stays near."""
+    n = stack.shape[1]
+    out = np.zeros((n, n), dtype=stack.dtype)
+    for i in range(n):
+        to = out[i, i:]
+        for p in range(picked.shape[0]):
+            row, weight = stack[picked[p], i, i:], weights[p]
+            for j in range(to.shape[0]):
+                to[j] += weight * row[j]
+    for start in range(0, n, 32):  # mirrored tile by tile: both sides of a tile stay near
+        for other in range(start, n, 32):
+            for i in range(start, min(start + 32, n)):
+                for j in range(max(i + 1, other), min(other + 32, n)):
+                    out[j, i] = out[i, j]
+    return out

@@ -18,16 +18,15 @@ import numpy as np
 from kernelweave._fast import jit
 from kernelweave._fast.bits import leading_zeros
 
-#: Tables and tries of the positions first, first + 1, ...; indices into paths and segments are per position.
+#: Tables and tries of the positions first, first + 1, ...; paths and segments are numbered per position.
 #:   levels (p, n_letters + ... + n_letters^short) float64
 #:   roots (p, n_letters^short) int32: 16 * path + letters that follow as bits (or 1); 0 where nothing follows
-#:   paths (., 4) uint64: 64-bit code (or support row) | base | slope | segment ends as bits (or count), first << 32
-#:   segments (., 4) uint64: base | slope | letters (or number) of light children, first child path << 32 | depth
-#:   path_start, segment_start (p,) int64, sums (L, degree + 1), letters (L, Q) uint8 of the support
-#: Values in paths come on top of the table's; in an exact64 forest a path of one segment has no row in segments.
-Forest = namedtuple(
-    "Forest", "first short n_letters exact64 levels roots paths segments path_start segment_start sums letters"
-)
+#:   rows (., 4) uint64, per position first its paths, then its segments:
+#:     path: 64-bit code (or support row) | base | slope | segment ends as bits (or their number), first segment << 32
+#:     segment: letters (or number) of light children, first child path << 32 | base | slope | depth of its end
+#:   path_start, segment_start (p,) int64 into rows, sums (L, degree + 1), letters (L, Q) uint8 of the support
+#: Values in rows come on top of the table's; in an exact64 forest a path of one segment has no row as a segment.
+Forest = namedtuple("Forest", "first short n_letters exact64 levels roots rows path_start segment_start sums letters")
 
 # Columns of the scratch table of trie nodes, one row a node; `floats` has the two real columns WEIGHT and VALUE.
 DEPTH, COUNT, PARENT, HEAVY, CHILDREN, LETTERS, ENDS, SEGMENTS, RANK, FIRST, SLOT = range(11)
@@ -291,19 +290,25 @@ def _emit(nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums, r
             paths[path, 3] = np.uint64(np.int64(ends) & _LOW) | (np.uint64(nodes[c, SLOT]) << _HALF)
         if spelled:
             target = nodes[c, SLOT]
-            segment_values[target, 0], segment_values[target, 1] = base, slope
-            segments[target, 2] = _light_letters(nodes, c, codes, exact64) | (np.uint64(nodes[c, FIRST]) << _HALF)
+            segment_values[target, 1], segment_values[target, 2] = base, slope
+            segments[target, 0] = _light_letters(nodes, c, codes, exact64) | (np.uint64(nodes[c, FIRST]) << _HALF)
             segments[target, 3] = np.uint64(depth)
     return n_paths, n_segments
+
+
+@jit
+def _copy_rows(source, n, target):
+    """target[:n] = source[:n], both (., 4)."""
+    for r in range(n):
+        for column in range(4):
+            target[r, column] = source[r, column]
 
 
 @jit
 def _resized(rows, used, size):
     """The first `used` rows of (n, 4) in an array of `size` rows."""
     moved = np.empty((size, 4), np.uint64)
-    for r in range(used):
-        for column in range(4):
-            moved[r, column] = rows[r, column]
+    _copy_rows(rows, used, moved)
     return moved
 
 
@@ -328,14 +333,14 @@ def build_forest(letters, coef, beta, first, last, short, n_letters, exact64, su
             sums[i, k + 1] = sums[i, k] + beta[i, k]
     levels = np.empty((last - first, level_offset(n_letters, short + 1)))
     roots = np.zeros((last - first, levels.shape[1] - level_offset(n_letters, short)), np.int32)
-    paths, segments = np.empty((0, 4), np.uint64), np.empty((0, 4), np.uint64)
-    at, starts = np.zeros(2, np.int64), np.zeros((2, last - first), np.int64)
+    rows, at = np.empty((0, 4), np.uint64), 0
+    starts = np.zeros((2, last - first), np.int64)
     now, then = _state(n_support), _state(n_support)
     for q in range(n_support):
         now[0][q], now[3][q] = q, coef[q]
     n = 2 * n_support + 1
     nodes, floats = np.empty((n, 11), np.int32), np.empty((n, 2))
-    closed, stack = np.empty(n, np.int64), np.empty(n, np.int64)
+    closed, stack, segments = np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 4), np.uint64)
     # Sorting starts `degree` letters early: beyond them nothing is compared.
     for i in range(min(length, last + degree) - 1, first - 1, -1):
         _sort_by_letter(letters[i], n_letters, now, then)
@@ -346,22 +351,28 @@ def build_forest(letters, coef, beta, first, last, short, n_letters, exact64, su
         _fill_levels(levels[p], letters, now, exact64, n_letters, short, i, limit)
         if summed:
             _sum_levels(levels[p], n_letters, short, beta[i])
-        starts[0, p], starts[1, p] = at
+        n_paths = n_segments = 0
         if limit > short:
-            # A trie of Q sequences has fewer than 2 Q nodes, and at most Q paths.
-            if at[0] + n_support > len(paths):
-                paths = _resized(paths, at[0], 2 * at[0] + n_support)
-            if at[1] + n > len(segments):
-                segments = _resized(segments, at[1], 2 * at[1] + n)
+            # Q sequences make at most Q paths and 2 Q nodes.
+            if at + 3 * n_support > len(rows):
+                rows = _resized(rows, at, 2 * at + 3 * n_support)
             n_closed, n_paths = _grow_tries(
                 nodes, floats, closed, stack, letters, now, exact64, n_letters, short, i, limit, sums[i], roots[p],
-                paths[at[0] :],
+                rows[at:],
             )  # fmt: skip
             n_paths, n_segments = _emit(
-                nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums[i], roots[p], paths[at[0] :],
-                segments[at[1] :],
-            )  # fmt: skip
-            at[0] += n_paths
-            at[1] += n_segments
-    paths, segments = _resized(paths, at[0], at[0]), _resized(segments, at[1], at[1])
-    return Forest(first, short, n_letters, exact64, levels, roots, paths, segments, starts[0], starts[1], sums, letters)
+                nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums[i], roots[p], rows[at:], segments
+            )
+            _copy_rows(segments, n_segments, rows[at + n_paths :])
+        starts[0, p], starts[1, p] = at, at + n_paths
+        at += n_paths + n_segments
+    rows = _resized(rows, at, at)
+    return Forest(first, short, n_letters, exact64, levels, roots, rows, starts[0], starts[1], sums, letters)
+
+
+def table_depth(n_support, n_letters, degree):
+    """Letters that the table of a forest should cover: about 2.5 entries per support sequence, at most 2^18 in all."""
+    depth = 1
+    while depth < degree and n_letters**depth < 2.5 * n_support and n_letters ** (depth + 1) <= 1 << 18:
+        depth += 1
+    return depth

@@ -5,10 +5,14 @@ spelled out. `Lanes` is sixteen uint32 (one word of sixteen sequences), `Sums` s
 whatever registers the machine has. Every function here is inlined into its caller.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic as numba_intrinsic
+from numba.extending import models, register_model
 
 #: Sequences side by side; arrays that are read by lanes are padded to a multiple of it.
 LANES = 16
@@ -16,6 +20,11 @@ LANES = 16
 _INT32 = ir.IntType(32)
 _WORDS = ir.VectorType(_INT32, LANES)
 _FLOATS = ir.VectorType(ir.DoubleType(), LANES)
+
+
+def intrinsic(function: Callable) -> Any:
+    """Numba's `intrinsic`, callable without the typing context, which checkers of types do not know about."""
+    return numba_intrinsic(function)
 
 
 class _LanesType(types.Type):
@@ -81,7 +90,7 @@ def _pack(context, builder, masks_type, values):
 
 @intrinsic
 def no_masks(typingctx, words):
-    """`words` is any tuple of W numbers: W masks of Lanes, all zero. W is known to the compiler: registers, no loops."""
+    """W masks of Lanes, all zero; `words` is any tuple of W numbers. The compiler knows W: registers, no loops."""
 
     def codegen(context, builder, signature, args):
         zero = ir.Constant(_WORDS, [0] * LANES)
@@ -125,10 +134,9 @@ def narrow(typingctx, masks):
 
     def codegen(context, builder, signature, args):
         old = cgutils.unpack_tuple(builder, args[0], count=signature.return_type.count)
-        following = old[1:] + [builder.lshr(old[0], ir.Constant(_WORDS, [1] * LANES))]
-        return _pack(
-            context, builder, signature.return_type, [builder.and_(a, b) for a, b in zip(old, following, strict=True)]
-        )
+        following = [*old[1:], builder.lshr(old[0], ir.Constant(_WORDS, [1] * LANES))]
+        new = [builder.and_(a, b) for a, b in zip(old, following, strict=True)]
+        return _pack(context, builder, signature.return_type, new)
 
     return masks(masks), codegen
 

@@ -7,7 +7,7 @@ Queries pass position by position in large chunks, so that the table and tries o
 import numpy as np
 
 from kernelweave._fast import jit
-from kernelweave._fast.bits import leading_zeros, popcount, prefetch
+from kernelweave._fast.bits import ambiguous_rows, leading_zeros, pack_words, popcount, prefetch, valid_runs
 from kernelweave._fast.forest import level_offset
 
 #: Queries per pass, at least.
@@ -21,30 +21,6 @@ _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _THREE = np.uint64(3)
 _HALF = np.uint64(32)
-
-
-@jit
-def _follow(code, limit, path, paths, path_values, segments, segment_values, sums):
-    """Value of a query beyond the table, along the paths from a root on; limit: letters that may be compared."""
-    path = np.uint64(path)  # unsigned: an index that may be negative costs a test at every read
-    while True:
-        tail = paths[path, 3]
-        ends = tail & _LOW
-        end = 64 - leading_zeros(ends)
-        depth = np.uint64(min(leading_zeros(code ^ paths[path, 0]) >> 1, end, limit))
-        passed = ends & ((_ONE << (depth - _ONE)) - _ONE)
-        base, slope = path_values[path, 1], path_values[path, 2]
-        segment = (tail >> _HALF) + np.uint64(popcount(passed))
-        if passed != 0:
-            base, slope = segment_values[segment, 0], segment_values[segment, 1]
-        # A light path may leave where a segment ends.
-        if (ends >> (depth - _ONE)) & _ONE and depth < end and depth < limit:
-            children = segments[segment, 2]
-            side = (children & _LOW) >> ((code >> (np.uint64(62) - _TWO * depth)) & _THREE)
-            if side & _ONE:
-                path = (children >> _HALF) + np.uint64(popcount(side >> _ONE))
-                continue
-        return base + slope * sums[depth]
 
 
 @jit
@@ -63,16 +39,48 @@ def _read_table(high, low, shift, short, values, roots, target, pending, codes, 
         target[j] += values[prefix]
         pending[n_pending] = j
         codes[n_pending] = code
-        heads[n_pending] = roots[prefix]
+        heads[n_pending] = roots[prefix] >> 4
         n_pending += (np.uint64(roots[prefix]) >> ((code >> (short - _TWO)) & _THREE)) & _ONE
     return np.int64(n_pending)
+
+
+@jit
+def _read_paths(rows, offset, sums, target, pending, codes, heads, n_pending):
+    """One path for every pending query; returns how many of them go on to a lighter path.
+
+    rows: the paths of a position from row 0 on, its segments from row `offset` on. Rows are chosen, not branched to.
+    """
+    values = rows.view(np.float64)
+    kept = np.uint64(0)
+    for t in range(n_pending):
+        prefetch(rows, np.int64(heads[min(t + AHEAD, n_pending - 1)]))
+        path, code = np.uint64(heads[t]), codes[t]
+        tail = rows[path, 3]
+        ends = tail & _LOW
+        end = 64 - leading_zeros(ends)
+        depth = np.uint64(min(leading_zeros(code ^ rows[path, 0]) >> 1, end))
+        passed = ends & ((_ONE << (depth - _ONE)) - _ONE)
+        segment = offset + (tail >> _HALF) + np.uint64(popcount(passed))
+        row = segment if passed != 0 else path
+        value = values[row, 1] + values[row, 2] * sums[depth]
+        # A lighter path may leave where a segment ends, except at the end of the whole path.
+        branches = (ends >> (depth - _ONE)) & _ONE & np.uint64(depth < end)
+        children = rows[segment if branches != 0 else path, 0]
+        side = (children & _LOW) >> ((code << (_TWO * min(depth, np.uint64(31)))) >> np.uint64(62))
+        leaves = side & branches
+        j = pending[t]
+        target[j] += value if leaves == 0 else 0.0
+        pending[kept] = j
+        codes[kept] = code
+        heads[kept] = np.int32(children >> _HALF) + np.int32(popcount(side >> _ONE))
+        kept += leaves
+    return np.int64(kept)
 
 
 @jit
 def lookup(forest, words, out):
     """Exact64 forest, words of n queries without ambiguous letters (`pack_words`), out (1 or positions, n)."""
     n = out.shape[1]
-    path_values, segment_values = forest.paths.view(np.float64), forest.segments.view(np.float64)
     width, short = level_offset(4, forest.short), np.uint64(64 - 2 * forest.short)
     # The larger a table, the more queries must share it while it is in the cache.
     chunk = min(n, max(SMALL_CHUNK, 4 * forest.roots.shape[1]))
@@ -81,35 +89,17 @@ def lookup(forest, words, out):
     for start in range(0, n, chunk):
         stop = min(n, start + chunk)
         for p in range(len(forest.roots)):
-            i = forest.first + p
-            roots, sums = forest.roots[p], forest.sums[i]
-            a, b = forest.path_start[p], forest.segment_start[p]
+            i, a = forest.first + p, forest.path_start[p]
             target = out[p * step, start:stop]
             high, low = words[i // 32, start:stop], words[i // 32 + 1, start:stop]
             n_pending = _read_table(
-                high,
-                low,
-                np.uint64(2 * (i % 32)),
-                short,
-                forest.levels[p, width:],
-                roots,
-                target,
-                pending,
-                codes,
-                heads,
-            )
-            paths = forest.paths[a:]
-            for t in range(n_pending):
-                prefetch(paths, np.int64(heads[min(t + AHEAD, n_pending - 1)] >> 4))
-                target[pending[t]] += _follow(
-                    codes[t],
-                    32,
-                    np.uint64(heads[t]) >> np.uint64(4),
-                    paths,
-                    path_values[a:],
-                    forest.segments[b:],
-                    segment_values[b:],
-                    sums,
+                high, low, np.uint64(2 * (i % 32)), short, forest.levels[p, width:], forest.roots[p], target, pending,
+                codes, heads,
+            )  # fmt: skip
+            offset = np.uint64(forest.segment_start[p] - a)
+            while n_pending > 0:
+                n_pending = _read_paths(
+                    forest.rows[a:], offset, forest.sums[i], target, pending, codes, heads, n_pending
                 )
 
 
@@ -121,74 +111,78 @@ def _window(words, i, j):
 
 
 @jit
-def lookup_limited(forest, words, rows, runs, out):
-    """As `lookup`, only for the queries `rows` (m,), which hold ambiguous letters: runs (L, m) from `valid_runs`."""
-    path_values, segment_values = forest.paths.view(np.float64), forest.segments.view(np.float64)
-    step = 1 if out.shape[0] > 1 else 0
-    for p in range(len(forest.roots)):
-        i = forest.first + p
-        a, b = forest.path_start[p], forest.segment_start[p]
-        for r in range(len(rows)):
-            code, limit = _window(words, i, rows[r]), runs[i, r]
-            k = min(limit, forest.short)
-            if k == 0:
-                continue
-            prefix = np.int64(code >> np.uint64(64 - 2 * k))
-            out[p * step, rows[r]] += forest.levels[p, level_offset(4, k) + prefix]
-            root = forest.roots[p, prefix] if limit > forest.short else 0
-            if root > 0:
-                out[p * step, rows[r]] += _follow(
-                    code, limit, root >> 4, forest.paths[a:], path_values[a:], forest.segments[b:], segment_values[b:],
-                    forest.sums[i],
-                )  # fmt: skip
+def _follow(code, limit, path, start, rows, offset, each, out, row, j):
+    """The way of one query along the paths from a root on, at depth start; limit: letters that may be compared.
 
-
-@jit
-def _follow_degrees(code, limit, path, start, paths, path_values, segments, segment_values, out, row, j):
-    """out[row + k - 1, j] += weight of the query's k-mer, for every k > start on its way."""
+    Returns the row of its last segment and its last depth. If each, out[row + k - 1, j] += weight of its k-mer for
+    every k > start on the way.
+    """
+    values = rows.view(np.float64)
     while True:
-        tail = paths[path, 3]
-        ends, first = tail & _LOW, np.int64(tail >> _HALF)
+        tail = rows[path, 3]
+        ends, first = tail & _LOW, np.int64(tail >> _HALF) + offset
         end = 64 - leading_zeros(ends)
-        depth = min(leading_zeros(code ^ paths[path, 0]) >> 1, end, limit)
-        for k in range(start, depth):
-            passed = popcount(ends & ((_ONE << np.uint64(k)) - _ONE))
-            out[row + k, j] += segment_values[first + passed, 1] if passed > 0 else path_values[path, 2]
-        if depth == end or depth == limit or not (ends >> np.uint64(depth - 1)) & _ONE:
-            return
-        children = segments[first + popcount(ends & ((_ONE << np.uint64(depth - 1)) - _ONE)), 2]
+        depth = min(leading_zeros(code ^ rows[path, 0]) >> 1, end, limit)
+        if each:
+            for k in range(start, depth):
+                passed = popcount(ends & ((_ONE << np.uint64(k)) - _ONE))
+                out[row + k, j] += values[first + passed if passed > 0 else path, 2]
+        passed = popcount(ends & ((_ONE << np.uint64(depth - 1)) - _ONE))
+        here = first + passed if passed > 0 else path
+        if depth >= min(end, limit) or not (ends >> np.uint64(depth - 1)) & _ONE:
+            return here, depth
+        children = rows[first + passed, 0]
         side = (children & _LOW) >> ((code >> np.uint64(62 - 2 * depth)) & _THREE)
         if not side & _ONE:
-            return
+            return here, depth
         path, start = np.int64(children >> _HALF) + popcount(side >> _ONE), depth
 
 
 @jit
-def lookup_degrees(forest, words, rows, runs, out):
-    """Exact64 forest with plain levels; rows (m,), runs (L, m) as in `lookup_limited`; runs (0, 0): all are clean.
+def lookup_limited(forest, words, queries, runs, out):
+    """As `lookup`, only for the rows `queries` (m,), which hold ambiguous letters: runs (L, m) from `valid_runs`."""
+    values = forest.rows.view(np.float64)
+    step = 1 if out.shape[0] > 1 else 0
+    for p in range(len(forest.roots)):
+        i, a = forest.first + p, forest.path_start[p]
+        for r in range(len(queries)):
+            j, limit = queries[r], np.int64(runs[i, r])
+            k = min(limit, forest.short)
+            if k == 0:
+                continue
+            code = _window(words, i, j)
+            prefix = np.int64(code >> np.uint64(64 - 2 * k))
+            out[p * step, j] += forest.levels[p, level_offset(4, k) + prefix]
+            root = np.int64(forest.roots[p, prefix]) if limit > k else 0
+            if root > 0:
+                offset = forest.segment_start[p] - a
+                row, depth = _follow(code, limit, root >> 4, k, forest.rows[a:], offset, False, out, 0, j)
+                out[p * step, j] += values[a + row, 1] + values[a + row, 2] * forest.sums[i, depth]
+
+
+@jit
+def lookup_degrees(forest, words, queries, runs, out):
+    """Exact64 forest with plain levels; queries (m,), runs (L, m) as in `lookup_limited`; runs (0, 0): all are clean.
 
     out (degree or positions * degree, n): the part of every degree (and position), degree fastest, beta left out.
     """
-    path_values, segment_values = forest.paths.view(np.float64), forest.segments.view(np.float64)
-    degree = forest.sums.shape[1] - 1
+    degree, short = forest.sums.shape[1] - 1, forest.short
     step = degree if out.shape[0] > degree else 0
     clean = runs.size == 0
-    for begin in range(0, len(rows), SMALL_CHUNK):
+    for begin in range(0, len(queries), SMALL_CHUNK):
         for p in range(len(forest.roots)):
-            i, a, b = forest.first + p, forest.path_start[p], forest.segment_start[p]
-            for r in range(begin, min(len(rows), begin + SMALL_CHUNK)):
-                j, code = rows[r], _window(words, i, rows[r])
+            i, a = forest.first + p, forest.path_start[p]
+            for r in range(begin, min(len(queries), begin + SMALL_CHUNK)):
+                j = queries[r]
+                code = _window(words, i, j)
                 limit = np.int64(len(forest.sums) - i if clean else runs[i, r])
-                for k in range(min(limit, forest.short, degree)):
+                for k in range(min(limit, short, degree)):
                     kmer = np.int64(code >> np.uint64(62 - 2 * k))
                     out[p * step + k, j] += forest.levels[p, level_offset(4, k + 1) + kmer]
-                if limit > forest.short:
-                    root = forest.roots[p, np.int64(code >> np.uint64(64 - 2 * forest.short))]
-                    if root > 0:
-                        _follow_degrees(
-                            code, limit, root >> 4, forest.short, forest.paths[a:], path_values[a:], forest.segments[b:],
-                            segment_values[b:], out, p * step, j,
-                        )  # fmt: skip
+                root = np.int64(forest.roots[p, np.int64(code >> np.uint64(64 - 2 * short))]) if limit > short else 0
+                if root > 0:
+                    offset = forest.segment_start[p] - a
+                    _follow(code, limit, root >> 4, short, forest.rows[a:], offset, True, out, p * step, j)
 
 
 @jit
@@ -203,13 +197,13 @@ def _letters_root(forest, query, p, limit):
 
 
 @jit
-def _letters_side(forest, paths, children, i, depth, letter):
+def _letters_side(forest, rows, children, i, depth, letter):
     """Path of the light child that continues with `letter`, or -1; children are sorted by falling letter."""
     low = np.int64(children >> _HALF)
     high = low + np.int64(children & _LOW) - 1
     while low <= high:
         middle = (low + high) // 2
-        found = forest.letters[i + depth, np.int64(paths[middle, 0])]
+        found = forest.letters[i + depth, np.int64(rows[middle, 0])]
         if found == letter:
             return middle
         if found > letter:
@@ -220,12 +214,12 @@ def _letters_side(forest, paths, children, i, depth, letter):
 
 
 @jit
-def _letters_segment(segments, first, count, depth):
-    """The segment that holds `depth`: the first one that ends there or beyond."""
+def _letters_segment(rows, first, count, depth):
+    """Row of the segment that holds `depth`: the first one that ends there or beyond."""
     low, high = first, first + count - 1
     while low < high:
         middle = (low + high) // 2
-        if np.int64(segments[middle, 3]) < depth:
+        if np.int64(rows[middle, 3]) < depth:
             low = middle + 1
         else:
             high = middle
@@ -237,14 +231,14 @@ def lookup_letters(forest, codes, out, each):
     """Any forest that is not exact64, codes (n, L) uint8 -> as `lookup`, or as `lookup_degrees` if `each`."""
     n, length = codes.shape
     degree = forest.sums.shape[1] - 1
-    segment_values = forest.segments.view(np.float64)
+    all_values = forest.rows.view(np.float64)
     rows_each = degree if each else 1
     step = rows_each if out.shape[0] > rows_each else 0
     for p in range(len(forest.roots)):
         i = forest.first + p
         limit = min(degree, length - i)
-        paths, segments = forest.paths[forest.path_start[p] :], forest.segments[forest.segment_start[p] :]
-        values = segment_values[forest.segment_start[p] :]
+        a, offset = forest.path_start[p], forest.segment_start[p] - forest.path_start[p]
+        rows, values = forest.rows[a:], all_values[a:]
         row = p * step
         for j in range(n):
             query = codes[j, i:]
@@ -256,17 +250,42 @@ def lookup_letters(forest, codes, out, each):
             elif depth > 0:
                 out[row, j] += forest.levels[p, level_offset(forest.n_letters, depth) + rank]
             while path >= 0:
-                support = np.int64(paths[path, 0])
-                first, count = np.int64(paths[path, 3] >> _HALF), np.int64(paths[path, 3] & _LOW)
-                begin, end = depth, np.int64(segments[first + count - 1, 3])
+                support = np.int64(rows[path, 0])
+                first, count = np.int64(rows[path, 3] >> _HALF) + offset, np.int64(rows[path, 3] & _LOW)
+                begin, end = depth, np.int64(rows[first + count - 1, 3])
                 while depth < end and query[depth] == forest.letters[i + depth, support]:
                     depth += 1
-                segment = _letters_segment(segments, first, count, depth)
+                segment = _letters_segment(rows, first, count, depth)
                 if each:
                     for k in range(begin, depth):
-                        out[row + k, j] += values[_letters_segment(segments, first, count, k + 1), 1]
+                        out[row + k, j] += values[_letters_segment(rows, first, count, k + 1), 2]
                 path = np.int64(-1)
-                if depth < end and depth == np.int64(segments[segment, 3]):
-                    path = _letters_side(forest, paths, segments[segment, 2], i, depth, query[depth])
+                if depth < end and depth == np.int64(rows[segment, 3]):
+                    path = _letters_side(forest, rows, rows[segment, 0], i, depth, query[depth])
                 if path < 0 and not each:
-                    out[row, j] += values[segment, 0] + values[segment, 1] * forest.sums[i, depth]
+                    out[row, j] += values[segment, 1] + values[segment, 2] * forest.sums[i, depth]
+
+
+def add_scores(forest, codes, out):
+    """Any forest with summed levels, codes (n, L) uint8, also ambiguous: out (1 or positions, n) += scores."""
+    if not forest.exact64:
+        lookup_letters(forest, codes, out, False)
+        return
+    words, doubtful = pack_words(codes), ambiguous_rows(codes, 4)
+    before = out[:, doubtful]
+    lookup(forest, words, out)
+    if len(doubtful):
+        out[:, doubtful] = before
+        lookup_limited(forest, words, doubtful, valid_runs(codes, doubtful, 4), out)
+
+
+def add_degree_scores(forest, codes, out):
+    """Any forest with plain levels: out (degree or positions * degree, n) += the part of every degree."""
+    if not forest.exact64:
+        lookup_letters(forest, codes, out, True)
+        return
+    words, doubtful = pack_words(codes), ambiguous_rows(codes, 4)
+    queries, runs = np.arange(len(codes)), np.zeros((0, 0), np.int32)
+    if len(doubtful):
+        runs = valid_runs(codes, queries, 4)
+    lookup_degrees(forest, words, queries, runs, out)

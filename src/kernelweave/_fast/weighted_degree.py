@@ -141,7 +141,7 @@ def _add_shifted(planes_a, planes_b, beta, allowed, scale, out, words):
 
 
 def wd_shift_block(planes_a, planes_b, beta, delta, limits, out):
-    """Planes as in `wd_block`, delta (S + 1,), limits (L,) int64 -> out (na, nb):
+    """Planes as in `wd_block`, delta (S + 1,), limits (L,) int64 -> out (na, nb), the kernel with shifts.
 
     sum_k beta_k sum_i sum_{s <= limits[i]} delta_s ([x at i + s = y at i] + [x at i = y at i + s]), k letters each.
     """

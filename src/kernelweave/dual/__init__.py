@@ -6,7 +6,7 @@ from ..errors import InputError
 from .base import DualSolver, DualState, Machine, relative_gap
 from .newton import Newton
 from .ridge import Ridge
-from .smo import SMO
+from .smo import SMO, minimise
 
 #: Every dual solver, in the order in which `choose` asks them; the conformance tests read this.
 DUAL_SOLVERS = (Ridge, Newton, SMO)
@@ -21,4 +21,4 @@ def choose(machine: Machine) -> DualSolver:
     raise InputError(f"No dual solver fits the loss {machine.loss!r}.")
 
 
-__all__ = ["DUAL_SOLVERS", "SMO", "DualSolver", "DualState", "Machine", "Newton", "Ridge", "choose", "relative_gap"]
+__all__ = ["DUAL_SOLVERS", "SMO", "DualSolver", "DualState", "Machine", "Newton", "Ridge", "choose", "minimise", "relative_gap"]

@@ -37,7 +37,10 @@ class SMO(DualSolver):
         return not isinstance(machine.loss, SmoothLoss) and not machine.qp.free
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
-        qp = machine.qp
+        return self.advance(machine.qp, K, state)
+
+    def advance(self, qp: BoxQP, K: Combined, state: DualState) -> DualState:
+        """Return a better state of any BoxQP."""
         climb, fall = _scores(qp, state.coef, state.f)
         top, low = climb.max(), fall.min()
         scale = max(1.0, float(np.abs(state.f).max(initial=0.0)), float(np.abs(qp.linear).max(initial=0.0)))
@@ -73,6 +76,18 @@ class SMO(DualSolver):
         full[W] = coef
         moved = np.flatnonzero(coef != before)
         return replace(state, coef=full, f=state.f + K.rows_times(W[moved], (coef - before)[moved]))
+
+
+def minimise(qp: BoxQP, H: np.ndarray, start: np.ndarray, tol: float = 1e-12) -> np.ndarray:
+    """Return the a that minimises a small BoxQP with K = H, from a feasible start."""
+    K, solver = Combined(H), SMO()
+    state = DualState(start, K.apply(start))
+    for _ in range(200):
+        state = solver.advance(qp, K, state)
+        climb, fall = _scores(qp, state.coef, state.f)
+        if state.final or climb.max() - fall.min() <= tol * max(1.0, float(np.abs(qp.linear).max())):
+            break
+    return state.coef
 
 
 def worth_polishing(qp: BoxQP, coef: np.ndarray, violation: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..dual import Machine
 from ..errors import InputError
 from ..gram import Gram, bind, for_prediction
-from ..kernels import RBF, Kernel, as_kernel
-from ..kernels.base import add_all
+from ..kernels import RBF, Kernel, Scaled, as_kernel
+from ..kernels.base import add_all, same_value
 from ..losses import Loss
 from ..mkl import Problem, Result, as_solver, run
-from ..norms import as_norm
+from ..norms import Fixed, Polyhedral, WeightNorm, as_norm
 from ..parallel import blas_threads, count_jobs
 from ..progress import printer
 from ..validation import check_positive, check_X, warn_scales
@@ -61,23 +62,29 @@ class BaseMKL(BaseEstimator):
         started = time.monotonic()
         with blas_threads(n_jobs := count_jobs(self.n_jobs)):
             gram = bind(self._kernel(), X, memory=self.memory, n_jobs=n_jobs)
-            terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=self.norm == 1)
+            norm = as_norm(self.norm)
+            merge = isinstance(norm, Polyhedral)
+            terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge)
+            norm = _norm_of(norm, terms)
             machines = [Machine(loss, y, C) for y in targets]
             groups = [machines] if self._shared() else [[machine] for machine in machines]
-            results = [self._run(terms.gram, group, started, number) for number, group in enumerate(groups)]
+            results: list[Result] = []
+            for group in groups:
+                results.append(self._run(terms.gram, group, norm, started, results))
         self._keep(X, kept, terms, results)
         self._say(results)
 
     def _shared(self) -> bool:
         return True
 
-    def _run(self, gram: Gram, machines: list[Machine], started: float, number: int) -> Result:
-        norm = as_norm(self.norm)
-        if gram.n_terms == 1 and norm.dual_norm(np.ones(1)) == 1.0:
-            norm = as_norm("fixed")
+    def _run(
+        self, gram: Gram, machines: list[Machine], norm: WeightNorm, started: float, before: list[Result]
+    ) -> Result:
         deadline = np.inf if self.max_seconds is None else started + self.max_seconds
         problem = Problem(gram, machines, norm, tol=self.tol, deadline=deadline)
-        problem.start = self._warm(problem, number)
+        problem.start = self._warm(problem, len(before))
+        # after an interrupt the other machines only get as far as a start: a usable model at once
+        problem.interrupted = any(result.stop_reason == "interrupted" for result in before)
         solver = as_solver(self.solver, problem)
         self.solver_ = solver.name
         return run(solver, problem, max_iter=self.max_iter, callback=printer(self.verbose))
@@ -124,9 +131,9 @@ class BaseMKL(BaseEstimator):
             raise KeyboardInterrupt(f"fit was interrupted at a relative gap of {self.gap_:.2g}; the model is usable.")
         if not self.converged_:
             warnings.warn(
-                f"{type(self).__name__} stopped ({self.stop_reason_}) at a relative duality gap of {self.gap_:.2g}, above "
-                f"tol={self.tol:g}. Scale the data, lower C, or raise max_iter, max_seconds or tol; with warm_start=True "
-                "another fit goes on from here.",
+                f"{type(self).__name__} stopped ({self.stop_reason_}) at a relative duality gap of {self.gap_:.2g}, "
+                f"above tol={self.tol:g}. Scale the data, lower C, or raise max_iter, max_seconds or tol; with "
+                "warm_start=True another fit goes on from here.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -173,13 +180,19 @@ class BaseMKL(BaseEstimator):
         return tags
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text = super().__repr__(N_CHAR_MAX=N_CHAR_MAX)
+        # scikit-learn would take kernels apart; here they print as they are typed
+        changed = {k: v for k, v in self.get_params(deep=False).items() if not same_value(v, _default(self, k))}
+        text = f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
         if getattr(self, "converged_", True):
             return text
         return f"{text}  # not converged: gap {self.gap_:.2g} ({self.stop_reason_})"
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + learned_html(self)
+
+
+def _default(estimator: BaseMKL, name: str) -> Any:
+    return signature(type(estimator)).parameters[name].default
 
 
 def learned_html(estimator: BaseMKL) -> str:
@@ -196,6 +209,13 @@ def learned_html(estimator: BaseMKL) -> str:
     )
 
 
+def _norm_of(norm: WeightNorm, terms: Terms) -> WeightNorm:
+    """Return the norm for the terms that take part."""
+    if isinstance(norm, Fixed):
+        return Fixed(norm.start(len(terms.all_terms))[[group[0] for group in terms.groups]])
+    return Fixed() if len(terms.groups) == 1 and norm.dual_norm(np.ones(1)) == 1.0 else norm
+
+
 def _rounded(kernel: Kernel) -> str:
     parts = getattr(kernel, "kernels", (kernel,))
     return " + ".join(f"{k.scale:.3g} * {k.kernel!r}" if hasattr(k, "scale") else repr(k) for k in parts)
@@ -205,5 +225,5 @@ def _expression(terms: Terms, weights: np.ndarray) -> Kernel:
     """Return the learned kernel: what is typed is what predicts."""
     used = [(w / s, term) for w, s, term in zip(weights, terms.scales, terms.all_terms, strict=True) if w > 0]
     if not used:
-        return 0.0 * terms.all_terms[0]
-    return add_all([term if w == 1.0 else w * term for w, term in used])
+        return Scaled(0.0, terms.all_terms[0])
+    return add_all([term if w == 1.0 else term * float(w) for w, term in used])

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..errors import InputError
 from ..losses import Logistic, as_loss
-from ..validation import check_class_weight, check_labels, check_positive, check_sample_weight, check_X
+from ..validation import check_class_weight, check_labels, check_positive, check_sample_weight, check_X, warn_ratio
 from .base import BaseMKL
 
 
@@ -143,10 +143,11 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         views = check_X(self, X, self._kernel(), reset=True)
         weight = check_sample_weight(sample_weight, len(views))
         self.classes_, codes = check_labels(y, len(views))
-        present = np.unique(codes[weight > 0])
-        if len(present) < 2:
+        weight_C = weight * check_class_weight(self.class_weight, self.classes_, codes, weight)
+        if len(np.unique(codes[weight_C > 0])) < 2:
             raise InputError("Only one class has samples of positive weight; a classifier needs at least two classes.")
-        C = check_positive("C", self.C) * weight * check_class_weight(self.class_weight, self.classes_, codes, weight)
+        warn_ratio(self.classes_, codes, weight_C)
+        C = check_positive("C", self.C) * weight_C
         loss = as_loss(self.loss, ("labels", "numbers"))
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]

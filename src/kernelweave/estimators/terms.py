@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def _twins(gram: Gram, live: np.ndarray) -> list[list[int]]:
     marks = np.array([gram.quad(probe - probe.mean()) for probe in probes])[:, live]
     order = np.lexsort(marks)
     groups = [[int(live[order[0]])]]
-    for before, m in zip(order[:-1], order[1:], strict=True):
+    for before, m in pairwise(order):
         same = np.allclose(marks[:, before], marks[:, m], rtol=1e-9, atol=0.0)
         if same:
             groups[-1].append(int(live[m]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,10 @@ class Gram:
         """Return K_m(at, X) @ coef, one row per term."""
         raise NotImplementedError
 
+    def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return (K_m @ coef)[at] for some terms only, (len(picked), len(at))."""
+        return self.only(picked.tolist()).apply_each(coef)[:, at]
+
     def quad(self, coef: np.ndarray) -> np.ndarray:
         """Return coef' K_m coef per term, summed over machines."""
         each = self.apply_each(coef)
@@ -71,9 +76,11 @@ class Gram:
         """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""
         return None
 
-    def at(self, weights: np.ndarray) -> Combined:
-        """Return the one kernel that these weights make."""
-        return Combined(self, np.asarray(weights, dtype=np.float64))
+    def at(self, weights: np.ndarray, held: bool = True) -> Combined:
+        """Return the one kernel that these weights make; its matrix is not added up where held=False."""
+        weights = np.asarray(weights, dtype=np.float64)
+        matrix, factor = (self.matrix(weights) if held else None) or (None, 1.0)
+        return Combined(matrix, factor, self, weights)
 
     def variances(self, sample_weight: np.ndarray | None = None) -> np.ndarray:
         """Return the variance of every term in its feature space: its re-centred trace / n.
@@ -87,13 +94,18 @@ class Gram:
 class Combined:
     """One kernel matrix K = Σ_m weights[m] K_m, whole where it is held, in blocks where not."""
 
-    def __init__(self, gram: Gram, weights: np.ndarray) -> None:
-        self.gram = gram
-        self.weights = weights
-        self.n = gram.n
-        held = gram.matrix(weights)
+    def __init__(
+        self,
+        matrix: np.ndarray | None,
+        factor: float = 1.0,
+        gram: Gram | None = None,
+        weights: np.ndarray | None = None,
+    ) -> None:
         #: The matrix (or None) and the number it has to be multiplied with.
-        self.matrix, self.factor = held if held is not None else (None, 1.0)
+        self.matrix, self.factor = matrix, factor
+        self.gram: Any = gram
+        self.weights: Any = weights
+        self.n = len(matrix) if matrix is not None else self.gram.n
 
     def apply(self, coef: np.ndarray) -> np.ndarray:
         """Return K @ coef."""

@@ -65,7 +65,7 @@ class CachedGram(Gram):
 
     def quad(self, coef: np.ndarray) -> np.ndarray:
         support = support_of(coef)
-        total, some = np.zeros(self.n_terms), coef[support].reshape(len(support), -1)
+        total, some = np.zeros(self.n_terms), coef.reshape(self.n, -1)[support]
         for part in self._parts(support):
             products = self.rows_each(support[part])[:, :, support] @ some
             total += np.einsum("smc,sc->m", products, some[part])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,22 +12,35 @@ from ..errors import InputError
 from ..kernels import Kernel
 from ..parallel import for_blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, apply_each_at, product
+from .base import BLOCK_BYTES, Gram, apply_each_at, product, support_of
 
 
 class DenseGram(Gram):
     """All K_m as matrices, in float64 or float32.
 
-    Products are always summed in float64. `bind` computes the matrices; a
-    stored matrix (`Precomputed`) is used where it lies.
+    Products are always summed in float64. The matrices lie in one or several stacks, so
+    that loops over many small ones run in one go; a stored matrix (`Precomputed`) is a stack
+    of its own, used where it lies.
+
+    Parameters
+    ----------
+    stacks : list of arrays of shape (m, n, n) or (n, n)
+    places : list of (stack, position), one per term
     """
 
     def __init__(
-        self, terms: Sequence[Kernel], X: Views, matrices: Sequence[np.ndarray], factors: np.ndarray | None = None
+        self,
+        terms: Sequence[Kernel],
+        X: Views,
+        stacks: Sequence[np.ndarray],
+        places: Sequence[tuple[int, int]] | None = None,
+        factors: np.ndarray | None = None,
     ) -> None:
         super().__init__(terms, X, factors)
-        self.matrices = list(matrices)
-        self._stack = _one_array(self.matrices)
+        self.stacks = [stack if stack.ndim == 3 else stack[None] for stack in map(np.asarray, stacks)]
+        if places is None:
+            places = [(s, p) for s, stack in enumerate(self.stacks) for p in range(len(stack))]
+        self.places = list(places)
 
     @classmethod
     def compute(
@@ -39,67 +52,109 @@ class DenseGram(Gram):
         directory: str | Path | None = None,
         n_jobs: int = 1,
     ) -> DenseGram:
-        """Evaluate every term on X, in blocks of rows, on threads; into files where a directory is given."""
-        n, fresh = len(X), [m for m, term in enumerate(terms) if not term.stored]
+        """Evaluate every term on X, in blocks of rows, on threads; into a file where a directory is given."""
+        n, fresh = len(X), [term for term in terms if not term.stored]
         stack = _allocate((len(fresh), n, n), dtype, directory)
-        matrices = [stack[fresh.index(m)] if not term.stored else term.compute(X, None) for m, term in enumerate(terms)]
-        size = max(1, min(n, BLOCK_BYTES // (8 * n)))
 
         def fill(part: slice) -> None:
             rows = X.rows(np.arange(part.start, part.stop))
-            for m in fresh:
-                matrices[m][part] = finite(terms[m].compute(rows, X), terms[m])
+            for m, term in enumerate(fresh):
+                stack[m, part] = finite(term.compute(rows, X), term)
 
-        for_blocks(fill, n if fresh else 0, size, n_jobs)
-        return cls(terms, X, matrices)
+        for_blocks(fill, n if fresh else 0, max(1, min(n, BLOCK_BYTES // (8 * n))), n_jobs)
+        stacks, places, position = [stack], [], 0
+        for term in terms:
+            if term.stored:
+                K = term.compute(X, None)
+                stacks.append(K.T if K.flags.f_contiguous else np.ascontiguousarray(K))  # symmetric: either will do
+                places.append((len(stacks) - 1, 0))
+            else:
+                places.append((0, position))
+                position += 1
+        return cls(terms, X, stacks, places)
+
+    def matrix_of(self, m: int) -> np.ndarray:
+        """Return K_m without its factor."""
+        stack, position = self.places[m]
+        return self.stacks[stack][position]
+
+    def _by_stack(self, picked: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield (stack, positions, where in `picked`) for every stack that holds picked terms."""
+        places = np.array([self.places[m] for m in picked], dtype=np.int64).reshape(-1, 2)
+        for s, stack in enumerate(self.stacks):
+            where = np.flatnonzero(places[:, 0] == s)
+            if len(where):
+                yield stack, places[where, 1], where
 
     def rescaled(self, factors: np.ndarray) -> Gram:
-        return DenseGram(self.terms, self.X, self.matrices, factors)
+        return DenseGram(self.terms, self.X, self.stacks, self.places, factors)
 
     def only(self, picked: Sequence[int]) -> Gram:
-        terms = [self.terms[m] for m in picked]
-        return DenseGram(terms, self.X, [self.matrices[m] for m in picked], self.factors[list(picked)])
+        terms, places = [self.terms[m] for m in picked], [self.places[m] for m in picked]
+        return DenseGram(terms, self.X, self.stacks, places, self.factors[list(picked)])
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
         if at is not None:
             return super().apply(coef, weights, at)
-        used = np.flatnonzero(weights)
         out = np.zeros(coef.shape)
-        for m in used:
-            out += weights[m] * self.factors[m] * product(self.matrices[m], coef)
+        for m in np.flatnonzero(weights):
+            out += weights[m] * self.factors[m] * product(self.matrix_of(m), coef)
         return out
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         if at is not None:
             return apply_each_at(self, coef, at)
-        if self._stack is not None and self._stack.dtype == np.float64:
-            each = (self._stack.reshape(-1, self.n) @ coef).reshape((self.n_terms, *coef.shape))
-        else:
-            each = np.array([product(K, coef) for K in self.matrices])
-        return each * self.factors.reshape((-1,) + (1,) * coef.ndim)
+        if coef.ndim == 2:
+            return np.stack([self.apply_each(column) for column in coef.T], axis=-1)
+        from .._fast.dense import rows_times
+
+        support, coef = support_of(coef), np.ascontiguousarray(coef)
+        if 2 * len(support) < self.n:
+            each = np.array([rows_times(self.matrix_of(m), support, coef[support]) for m in range(self.n_terms)])
+            return each * self.factors[:, None]
+        return self.apply_some(np.arange(self.n_terms), np.arange(self.n), coef)
+
+    def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        from .._fast.dense import products
+
+        out = np.empty((len(picked), len(at)))
+        for stack, positions, where in self._by_stack(picked):
+            out[where] = products(stack, positions, at, coef)
+        return out * self.factors[picked][:, None]
+
+    def quad(self, coef: np.ndarray) -> np.ndarray:
+        from .._fast.dense import quads
+
+        total = np.zeros(self.n_terms)
+        for column in np.ascontiguousarray(coef.reshape(self.n, -1).T):
+            support = np.flatnonzero(column)
+            for stack, positions, where in self._by_stack(np.arange(self.n_terms)):
+                total[where] += quads(stack, positions, support, column)
+        return total * self.factors
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
-        out = np.zeros((len(rows), self.n if cols is None else len(cols)))
+        from .._fast.dense import gather
+
+        cols = np.arange(self.n) if cols is None else cols
+        out = np.zeros((len(rows), len(cols)))
         for m in np.flatnonzero(weights):
-            K = self.matrices[m]
-            out += weights[m] * self.factors[m] * (K[rows] if cols is None else K[rows[:, None], cols])
+            out += gather(self.matrix_of(m), rows, cols, weights[m] * self.factors[m])
         return out
 
     def diag_each(self) -> np.ndarray:
-        return np.array([np.diagonal(K) for K in self.matrices], dtype=np.float64)
+        return np.array([np.diagonal(self.matrix_of(m)) for m in range(self.n_terms)], dtype=np.float64)
 
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float]:
         scaled = weights * self.factors
         used = np.flatnonzero(scaled)
         if len(used) == 1:  # nothing to add up, so nothing to copy
-            return self.matrices[used[0]], float(scaled[used[0]])
-        stack = self._stack
-        if stack is not None and 2 * len(used) > self.n_terms:
-            flat = scaled.astype(stack.dtype) @ stack.reshape(self.n_terms, -1)
-            return flat.reshape(self.n, self.n), 1.0
-        K = np.zeros((self.n, self.n), dtype=self.matrices[0].dtype)
-        for m in used:
-            K += scaled[m] * self.matrices[m]
+            return self.matrix_of(int(used[0])), float(scaled[used[0]])
+        from .._fast.dense import mix
+
+        parts = [mix(stack, positions, scaled[used[where]]) for stack, positions, where in self._by_stack(used)]
+        K = parts[0] if parts else np.zeros((self.n, self.n))
+        for part in parts[1:]:
+            K = K + part
         return K, 1.0
 
 
@@ -116,12 +171,3 @@ def _allocate(shape: tuple[int, ...], dtype: type, directory: str | Path | None)
     # the file has no name once it is mapped, so nothing is left behind however the process ends
     with tempfile.TemporaryFile(dir=directory, prefix="kernelweave-") as file:
         return np.memmap(file, dtype=dtype, mode="w+", shape=shape)
-
-
-def _one_array(matrices: list[np.ndarray]) -> np.ndarray | None:
-    """Return the matrices as one array where they already lie one after another."""
-    first = matrices[0].base
-    if not isinstance(first, np.ndarray) or first.ndim != 3 or len(first) != len(matrices):
-        return None
-    inside = all(K.base is first and np.shares_memory(K, first[m]) for m, K in enumerate(matrices))
-    return first if inside else None

@@ -77,7 +77,7 @@ class Kernel(BaseEstimator):
 
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, numbers.Real):
-            return other * self
+            return self.__rmul__(other)
         if not isinstance(other, Kernel):
             return NotImplemented
         return Product(_flat(Product, [self, other]))
@@ -85,24 +85,25 @@ class Kernel(BaseEstimator):
     def __rmul__(self, other: Any) -> Kernel:
         if not isinstance(other, numbers.Real):
             return NotImplemented
-        if not (np.isfinite(other) and other >= 0):
+        scale = float(other)
+        if not (np.isfinite(scale) and scale >= 0):
             raise InputError(f"A kernel can only be scaled by a finite number ≥ 0; got {other}.")
         if isinstance(self, Scaled):
-            return Scaled(float(other) * self.scale, self.kernel)
-        return Scaled(float(other), self)
+            return Scaled(scale * self.scale, self.kernel)
+        return Scaled(scale, self)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)  # type: ignore[attr-defined]
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
         return all(same_value(mine[name], theirs[name]) for name in mine)
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        return hash((type(self), *(_hashable(value) for value in self.get_params(deep=False).values())))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         # N_CHAR_MAX is scikit-learn's; a kernel always prints whole, so that it can be typed back.
-        defaults = {f.name: f.default for f in self.__dataclass_fields__.values()}  # type: ignore[attr-defined]
+        defaults = {f.name: f.default for f in self.__dataclass_fields__.values()}
         given = self.get_params(deep=False)
         shown = [f"{k}={typed(v)}" for k, v in given.items() if not same_value(v, defaults[k])]
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -148,11 +149,13 @@ class Product(Kernel):
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         total = np.array(self.kernels[0].compute(X, Y), dtype=np.float64)
         for kernel in self.kernels[1:]:
-            total *= kernel.compute(X, Y)
+            with np.errstate(over="ignore", invalid="ignore"):  # reported, with the term's name, by the gram
+                total *= kernel.compute(X, Y)
         return total
 
     def compute_diag(self, X: Views) -> np.ndarray:
-        return np.prod([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.prod([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
 
     def leaves(self) -> Iterator[Kernel]:
         return (leaf for kernel in self.kernels for leaf in kernel.leaves())
@@ -167,6 +170,10 @@ class _Wrapper(Kernel):
     """One kernel inside another; says nothing of its own."""
 
     kernel: Kernel
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise InputError(f"{type(self).__name__} is made of a kernel; got {self.kernel!r}.")
 
     @property
     def reads(self) -> str:  # type: ignore[override]
@@ -191,10 +198,12 @@ class Scaled(Kernel):
     _binds = PRODUCT
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        return self.scale * self.kernel.compute(X, Y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.scale * self.kernel.compute(X, Y)
 
     def compute_diag(self, X: Views) -> np.ndarray:
-        return self.scale * self.kernel.compute_diag(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.scale * self.kernel.compute_diag(X)
 
     def leaves(self) -> Iterator[Kernel]:
         return self.kernel.leaves()
@@ -317,6 +326,15 @@ def typed(value: Any) -> str:
         inner = ", ".join(typed(v) for v in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
     return repr(value)
+
+
+def _hashable(value: Any) -> Hashable:
+    """Return what equal parameters have in common: 1 and 1.0, or an array and a list of its numbers."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_hashable, value))
+    return repr(value) if isinstance(value, slice) else value
 
 
 def same_value(a: Hashable | Any, b: Hashable | Any) -> bool:

@@ -54,10 +54,11 @@ def parse(text: str, matrices: dict[str, Any] | None = None) -> Kernel:
 
 def _summands(text: str) -> list[str]:
     """Cut at the top-level `+`: Python's own parser nests a sum, and gives up on a long one."""
-    parts, start, depth, quote = [], 0, 0, ""
+    parts, start, depth, quote, escaped = [], 0, 0, "", False
     for position, letter in enumerate(text):
         if quote:
-            quote = "" if letter == quote and text[position - 1] != "\\" else quote
+            quote = "" if letter == quote and not escaped else quote
+            escaped = letter == "\\" and not escaped
         elif letter in "'\"":
             quote = letter
         elif letter in "([":
@@ -92,7 +93,7 @@ def as_kernel(kernel: Any) -> Kernel:
 def _names() -> dict[str, Any]:
     from . import KERNELS
 
-    return {kind.__name__: kind for kind in KERNELS} | {"Frozen": Frozen, "per_feature": per_feature}
+    return {kind.__name__: kind for kind in KERNELS} | {"Frozen": Frozen, "per_feature": per_feature, "slice": slice}
 
 
 class _Reader:
@@ -120,12 +121,14 @@ class _Reader:
 
     def _operator(self, node: ast.BinOp) -> Any:
         # sums and products lean to the left, and may be long: walk down instead of recursing
-        kinds, chain = (ast.Add, ast.Mult), []
+        kinds: tuple[type[ast.operator], ...] = (ast.Add, ast.Mult)
+        chain: list[tuple[ast.operator, ast.expr]] = []
         start: ast.expr = node
         while isinstance(start, ast.BinOp) and isinstance(start.op, kinds):
             chain.append((start.op, start.right))
+            kinds = (ast.Mult,) if isinstance(start.op, ast.Mult) else kinds  # a sum inside a product is in brackets
             start = start.left
-        if isinstance(start, ast.BinOp):
+        if isinstance(start, ast.BinOp) and not isinstance(start.op, ast.Add):
             raise self._error(start, "only + and * join kernels")
         return self._joined(self.read(start), chain[::-1], node)
 

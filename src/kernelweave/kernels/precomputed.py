@@ -64,7 +64,7 @@ class Precomputed(Kernel):
         if self.name is not None or self.K is None:
             return self.name or "?"
         K = np.asarray(self.K)
-        sample = np.ascontiguousarray(K[:: max(1, K.shape[0] // 256), :: max(1, K.shape[-1] // 256)])
+        sample = np.ascontiguousarray(K[tuple(slice(None, None, max(1, size // 256)) for size in K.shape)])
         return "K" + hashlib.blake2b(repr(K.shape).encode() + sample.tobytes(), digest_size=4).hexdigest()
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -134,7 +134,8 @@ def _checked(K: Any, psd: str, name: str) -> np.ndarray:
     if K.ndim != 2 or K.shape[0] < K.shape[1] or K.dtype.kind not in "fiub":
         raise InputError(
             f"{name} needs a square matrix of numbers (or more rows than columns, the rows below being new samples); "
-            f"got shape {K.shape}, {K.dtype}. A test kernel is shaped (n_test, n_train): stack it below the training one."
+            f"got shape {K.shape}, {K.dtype}. A test kernel is shaped (n_test, n_train): stack it below the training "
+            "one."
         )
     if K.dtype not in (np.float64, np.float32):
         K = K.astype(np.float64)

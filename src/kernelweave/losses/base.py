@@ -110,10 +110,7 @@ def rising_root(slope_at: object, start: float, width: float) -> float:
         step = float(np.clip(step, -width, width))
         target = x + step
         if not low < target < high:
-            if np.isinf(low) or np.isinf(high):
-                target = x - np.sign(value) * width
-            else:
-                target = 0.5 * (low + high)
+            target = 0.5 * (low + high) if np.isfinite(high - low) else x - np.sign(value) * width
         if target == x or abs(target - x) <= 1e-16 * abs(x):
             return x
         width = width if np.isfinite(low) and np.isfinite(high) else 2 * width

@@ -1,4 +1,4 @@
-"""One-class loss: which samples are unlike the others?"""
+"""One-class loss, for samples unlike the others."""
 
 from __future__ import annotations
 

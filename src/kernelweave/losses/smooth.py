@@ -123,9 +123,9 @@ class CustomLoss(SmoothLoss):
         curvature: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
         reads: str = "numbers",
     ) -> None:
-        self.value = value  # type: ignore[method-assign]
-        self.slope = slope  # type: ignore[method-assign]
-        self.conjugate_each = conjugate  # type: ignore[method-assign]
+        self.value = value  # type: ignore[method-assign, assignment]
+        self.slope = slope  # type: ignore[method-assign, assignment]
+        self.conjugate_each = conjugate  # type: ignore[method-assign, assignment]
         self._curvature = curvature
         self.reads = reads  # type: ignore[misc]
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from ..errors import InputError
 from ..norms import Fixed, Polyhedral
+from .active_terms import ActiveTerms
 from .analytic import Analytic
 from .base import Problem, Result, Solver, Step, run
 from .fixed import Plain
+from .hessian import Hessian
 from .silp import SILP
+from .silp_chunking import SILPChunking
+from .simple import Simple
 
 #: Every MKL solver; estimators, docs and the conformance tests read this.
-SOLVERS = (SILP, Analytic)
+SOLVERS = (SILP, SILPChunking, Simple, Hessian, Analytic)
 
 
 def choose(problem: Problem) -> Solver:
@@ -18,7 +22,7 @@ def choose(problem: Problem) -> Solver:
     if problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed):
         return Plain()
     if isinstance(problem.norm, Polyhedral):
-        return SILP()
+        return Hessian()
     return Analytic()
 
 
@@ -38,4 +42,4 @@ def as_solver(solver: str | Solver, problem: Problem) -> Solver:
     raise InputError(f"solver must be one of {['auto', *(kind.name for kind in SOLVERS)]} or a Solver; got {solver!r}.")
 
 
-__all__ = ["SILP", "SOLVERS", "Analytic", "Plain", "Problem", "Result", "Solver", "Step", "as_solver", "choose", "run"]
+__all__ = ["SILP", "SOLVERS", "ActiveTerms", "Analytic", "Hessian", "Plain", "Problem", "Result", "Solver", "Step", "as_solver", "choose", "run"]

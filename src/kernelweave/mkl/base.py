@@ -61,7 +61,8 @@ class Problem:
     #: Where to begin: an earlier step of the same shape.
     start: Step | None = None
     interrupted: bool = False
-    n_solves: int = field(default=0)
+    n_solves: int = 0
+    _combined: Combined | None = field(default=None, repr=False)
 
     def start_weights(self) -> np.ndarray:
         """Return the weights to begin with."""
@@ -71,7 +72,9 @@ class Problem:
         """Return how well the machines are to be solved while the outer gap is `gap`: a third of it."""
         return float(np.clip(gap, self.tol, 0.1)) / 3.0
 
-    def solve(self, weights: np.ndarray, states: Sequence[DualState] | None, tol: float) -> Step:
+    def solve(
+        self, weights: np.ndarray, states: Sequence[DualState] | None, tol: float, certify: bool = True
+    ) -> Step:
         """Solve the machines at these weights to a relative gap of `tol`, and certify.
 
         Parameters
@@ -79,13 +82,21 @@ class Problem:
         weights : array of shape (n_terms,)
         states : the states to go on from, at whatever weights they were made; None for the start
         tol : relative duality gap of every machine
+        certify : False leaves `quad` and `lower` out, for weights that may not be kept
         """
-        K = self.gram.at(weights)
+        K = self.combined(weights)
         if states is None:
             states = self.start.states if self.start is not None else [None] * len(self.machines)  # type: ignore[list-item]
         solved = tuple(self._solve_one(m, K, s, tol) for m, s in zip(self.machines, states, strict=True))
         self.n_solves += 1
-        return self.certify(weights, solved)
+        return self.certify(weights, solved) if certify else uncertified(weights, solved)
+
+    def combined(self, weights: np.ndarray) -> Combined:
+        """Return the kernel that these weights make; the last one is kept."""
+        if self._combined is None or not np.array_equal(self._combined.weights, weights):
+            self._combined = None  # let go of the old matrix before the new one is made
+            self._combined = self.gram.at(weights)
+        return self._combined
 
     def certify(self, weights: np.ndarray, states: tuple[DualState, ...]) -> Step:
         """Return the step that these states make, with both bounds of the whole problem."""
@@ -101,7 +112,7 @@ class Problem:
         exact = K.n <= EXACT_SAMPLES
         best, stuck = state, 0
         for _ in range(MAX_DUAL_STEPS):
-            if state.gap <= (EXACT_GAP if exact else tol) or state.final or self._out_of_time():
+            if state.gap <= (EXACT_GAP if exact else tol) or state.final or self.out_of_time():
                 break
             try:
                 state = dual.step(machine, K, state).certified(machine)
@@ -114,7 +125,16 @@ class Problem:
                 break
         return best
 
-    def _out_of_time(self) -> bool:
+    def restricted(self, picked: np.ndarray, step: Step) -> Problem:
+        """Return the problem with some of the terms only, to go on from `step`."""
+        weights = step.weights[picked]
+        start = replace(step, weights=weights / weights.sum(), quad=step.quad[picked])
+        return replace(
+            self, gram=self.gram.only(picked.tolist()), start=start, n_solves=0, interrupted=False, _combined=None
+        )
+
+    def out_of_time(self) -> bool:
+        """Say whether the deadline has passed or the user wants to stop."""
         return self.interrupted or time.monotonic() > self.deadline
 
 
@@ -233,6 +253,11 @@ def _why_stop(problem: Problem, gap: float, n_iter: int, max_iter: int, since: i
     if n_iter >= max_iter:
         return "max_iter"
     return "stalled" if since >= patience else ""
+
+
+def uncertified(weights: np.ndarray, states: tuple[DualState, ...]) -> Step:
+    """Return the step that these states make, with nothing said about other weights."""
+    return Step(weights, states, np.empty(0), sum(state.upper for state in states), -np.inf)
 
 
 def with_lower(step: Step, lower: float) -> Step:

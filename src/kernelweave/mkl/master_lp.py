@@ -58,6 +58,8 @@ class MasterLP:
         solution = self.highs.getSolution()
         if self.highs.getModelStatus() != self._status.kOptimal or not len(solution.col_value):
             raise InputError("The linear program of SILP could not be solved; use solver='hessian' or another norm.")
+        #: What the cuts say the best weights cost.
+        self.value = solution.col_value[self.n_terms] * self._scale
         weights = np.maximum(np.array(solution.col_value[: self.n_terms]), 0.0)
         shares = np.maximum(np.array(solution.row_dual[1:]), 0.0)
         shares /= shares.sum()

@@ -23,7 +23,7 @@ def as_norm(norm: Any) -> WeightNorm:
     if isinstance(norm, numbers.Real) and not isinstance(norm, bool):
         if norm == 1:
             return Simplex()
-        if 1 < norm < np.inf:
+        if 1 < float(norm) < np.inf:
             return LpNorm(float(norm))
     raise InputError(f'norm must be 1 (sparse weights), a number p > 1, "fixed", or a WeightNorm; got {norm!r}.')
 

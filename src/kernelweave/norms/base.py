@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import InputError
+
 
 class WeightNorm:
     """A convex set of weights ≥ 0 over which the objective is minimised.
@@ -49,7 +51,12 @@ class Fixed(WeightNorm):
         self.weights = weights
 
     def start(self, n_terms: int) -> np.ndarray:
-        return np.ones(n_terms) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        if self.weights is None:
+            return np.ones(n_terms)
+        weights = np.asarray(self.weights, dtype=np.float64)
+        if weights.shape != (n_terms,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
+            raise InputError(f"Fixed needs {n_terms} finite weights ≥ 0, one per term; got {self.weights!r}.")
+        return weights
 
     def dual_norm(self, quad: np.ndarray) -> float:
         return float(self.start(len(quad)) @ quad)

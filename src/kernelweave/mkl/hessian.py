@@ -1,0 +1,113 @@
+"""HessianMKL: Newton's method on the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from ..dual import DualState, Machine, minimise
+from ..dual.polish import free_set
+from ..losses import BoxQP, SmoothLoss
+from ..norms import Polyhedral
+from .base import Problem, Solver, Step, Steps
+
+#: Most terms with weight zero that one Newton step considers.
+MAX_ENTERING = 50
+
+
+class Hessian(Solver):
+    """Second-order MKL (Chapelle and Rakotomamonjy).
+
+    With J(weights) the objective of the solved machines, the gradient is −½ quad and the Hessian
+    Q'ĀQ: Q holds K_m coef at the free samples, Ā is the inverse of their bordered system. A small
+    quadratic program over the simplex gives the step, backtracking its length.
+
+    Parameters
+    ----------
+    simple_first : bool
+        Begin with one step of `Simple`, the mixed strategy of the paper.
+    """
+
+    name = "hessian"
+    needs = (Polyhedral,)
+    remedy = "Use norm=1, or solver='analytic'."
+
+    def __init__(self, simple_first: bool = False) -> None:
+        self.simple_first = simple_first
+
+    def steps(self, problem: Problem) -> Steps:
+        step = problem.solve(problem.start_weights(), None, problem.inner_tol(np.inf))
+        gap = yield step
+        if self.simple_first:
+            from .simple import Simple
+
+            step = Simple().advance(problem, step, gap)
+            gap = yield step
+        while True:
+            target = newton_target(problem, step)
+            direction = target - step.weights
+            slope = -0.5 * float(step.quad @ direction)
+            if not slope < 0:
+                return
+            step = self._walk(problem, step, direction, slope, gap)
+            if step is None:
+                return
+            gap = yield step
+
+    def _walk(self, problem: Problem, step: Step, direction: np.ndarray, slope: float, gap: float) -> Step | None:
+        """Return a lower point along the direction; None where there is none to be found."""
+        length, tol = 1.0, problem.inner_tol(gap)
+        while length > 1e-8:
+            weights = step.weights + length * direction
+            trial = problem.solve(weights, step.states, tol, certify=False)
+            if trial.upper <= step.upper + 1e-4 * length * slope or problem.out_of_time():
+                return problem.certify(weights, trial.states)
+            # the parabola through both values and the slope is lowest here
+            fit = -0.5 * slope * length**2 / (trial.upper - step.upper - slope * length)
+            length = float(np.clip(fit, 0.1 * length, 0.5 * length))
+        return None
+
+
+def newton_target(problem: Problem, step: Step) -> np.ndarray:
+    """Return the weights at which the second-order model of J is lowest over the simplex."""
+    quad, weights = step.quad, step.weights
+    mean = float(weights @ quad)
+    entering = np.flatnonzero((weights == 0) & (quad > mean))
+    entering = entering[np.argsort(-quad[entering])][:MAX_ENTERING]
+    some = np.concatenate([np.flatnonzero(weights > 0), entering])
+    H = np.zeros((len(some), len(some)))
+    for machine, state in zip(problem.machines, step.states, strict=True):
+        H += machine_hessian(problem, step, machine, state, some)
+    g = -0.5 * quad[some]
+    # a trace of ridge decides between terms that look alike to second order
+    H.flat[:: len(some) + 1] += 1e-10 * max(float(np.trace(H)) / len(some), abs(mean))
+    n = len(some)
+    start = weights[some]
+    qp = BoxQP(g - H @ start, np.zeros(n), 0.0, np.zeros(n), np.full(n, np.inf), total=1.0)
+    target = np.zeros(len(weights))
+    target[some] = minimise(qp, H, start)
+    return target / target.sum()
+
+
+def machine_hessian(
+    problem: Problem, step: Step, machine: Machine, state: DualState, some: np.ndarray
+) -> np.ndarray:
+    """Return Q'ĀQ of one machine for some of the terms."""
+    if isinstance(machine.loss, SmoothLoss):
+        qp = machine.loss.dual(machine.y, machine.C, state.f + state.intercept)
+    else:
+        qp = machine.qp
+    F = free_set(qp, state.coef)
+    if len(F) < 2:
+        return np.zeros((len(some), len(some)))
+    A = problem.combined(step.weights).block(F, F)
+    A.flat[:: len(F) + 1] += qp.ridge[F]
+    A.flat[:: len(F) + 1] += 1e-12 * float(np.trace(A)) / len(F)
+    Q = problem.gram.apply_some(some, F, state.coef).T
+    factor, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        return np.zeros((len(some), len(some)))
+    half = lapack.dtrtrs(factor, np.column_stack([Q, np.ones(len(F))]), lower=1)[0]
+    QQ, one = half[:, :-1], half[:, -1]
+    along = one @ QQ  # what the constraint Σ coef = total takes away
+    return QQ.T @ QQ - np.outer(along, along) / float(one @ one)

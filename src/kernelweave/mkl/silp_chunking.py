@@ -1,0 +1,61 @@
+"""SILP chunking: the weights move between the steps of the dual solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..dual import DualState, choose
+from ..norms import Polyhedral
+from .base import Problem, Solver, Steps, with_lower
+from .master_lp import MasterLP
+
+
+class SILPChunking(Solver):
+    """SILP with the linear program inside the dual solver (Sonnenburg et al. 2006, algorithm 2).
+
+    After every step of the dual solver, its coef makes a cut, if that cut says something new at the
+    present weights. K_m coef is kept for every term, so changing the weights costs one weighted sum
+    and no kernel.
+
+    Parameters
+    ----------
+    violation : float
+        How much the cut must exceed the linear program's value, relative to the gap, to be added.
+    """
+
+    name = "silp_chunking"
+    needs = (Polyhedral,)
+    remedy = "Use norm=1, or solver='analytic'."
+
+    def __init__(self, violation: float = 0.1) -> None:
+        self.violation = violation
+
+    def steps(self, problem: Problem) -> Steps:
+        master = MasterLP(problem.gram.n_terms)
+        duals = [choose(machine) for machine in problem.machines]
+        weights, bound, theta = problem.start_weights(), -np.inf, -np.inf
+        K = problem.combined(weights)
+        given = [None] * len(duals) if problem.start is None else [state.coef for state in problem.start.states]
+        states = [d.start(m, K, coef) for d, m, coef in zip(duals, problem.machines, given, strict=True)]
+        each = [problem.gram.apply_each(state.coef) for state in states]
+        while True:
+            for i, machine in enumerate(problem.machines):
+                moved = duals[i].step(machine, K, states[i])
+                each[i] = each[i] + problem.gram.apply_each(moved.coef - states[i].coef)
+                states[i] = replace(moved, f=weights @ each[i]).certified(machine)
+            step = problem.certify(weights, tuple(states))
+            problem.n_solves += 1
+            gap = yield with_lower(step, bound)
+            value = step.linear - 0.5 * float(weights @ step.quad)
+            if value > theta + self.violation * gap * abs(value) or _solved(states, problem.inner_tol(gap)):
+                master.add_cut(step.linear, step.quad)
+                weights, bound = master.solve()
+                theta = master.value
+                K = problem.combined(weights)
+                states = [replace(s, f=weights @ e, final=False) for s, e in zip(states, each, strict=True)]
+
+
+def _solved(states: list[DualState], tol: float) -> bool:
+    return all(state.gap <= tol or state.final for state in states)

@@ -1,0 +1,131 @@
+"""Every gram gives the products of the matrices that its terms compute."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+import strategies
+from kernelweave import RBF, InputError, Laplacian, Linear, Precomputed
+from kernelweave.errors import MemoryBudgetError
+from kernelweave.gram import GRAMS, CachedGram, DenseGram, StackedGram, bind, for_prediction
+from kernelweave.testing import check_gram
+from kernelweave.views import as_views
+
+X = as_views(np.random.default_rng(0).normal(size=(23, 4)))
+TERMS = [RBF(0.3), Linear().on([0, 1]), Laplacian(1.0), RBF(2.0) * Linear()]
+NEW = as_views(np.random.default_rng(1).normal(size=(5, 4)))
+
+
+def small_cache(terms, X):
+    return CachedGram(terms, X, cache_bytes=8 * len(X) * len(terms) * 3)
+
+
+#: How to make one of each kind; a new kind without an entry fails.
+MAKERS = {
+    DenseGram: [DenseGram.compute],
+    CachedGram: [CachedGram, small_cache],
+    StackedGram: [
+        lambda terms, X: StackedGram([DenseGram.compute(terms[:1], X), CachedGram(terms[1:], X)]),
+        lambda terms, X: StackedGram([DenseGram.compute(terms[:2], X), DenseGram.compute(terms[2:], X)]),
+    ],
+}
+CASES = [pytest.param(kind, i, id=f"{kind.__name__}-{i}") for kind in GRAMS for i in range(len(MAKERS.get(kind, [0])))]
+
+
+@pytest.mark.parametrize(("kind", "which"), CASES)
+def test_every_gram_keeps_its_promises(kind, which):
+    gram = MAKERS[kind][which](TERMS, X)
+    check_gram(gram, NEW)
+    check_gram(gram.rescaled(np.array([1.0, 2.0, 0.5, 3.0])).only([1, 2]))
+
+
+@settings(max_examples=25)
+@given(strategies.evaluable, strategies.samples(), st.sampled_from([DenseGram.compute, small_cache]))
+def test_any_expression_bound(kernel, X, make):
+    views = as_views(X)
+    check_gram(make(kernel.terms(views), views))
+
+
+def test_single_precision_and_files(tmp_path):
+    check_gram(DenseGram.compute(TERMS, X, dtype=np.float32), NEW, rtol=1e-6)
+    mapped = DenseGram.compute(TERMS, X, directory=tmp_path)
+    assert isinstance(mapped.matrix_of(0).base, np.memmap) or isinstance(mapped.matrix_of(0), np.memmap)
+    check_gram(mapped, NEW)
+    assert list(tmp_path.iterdir()) == [], "the file is gone once it is mapped"
+
+
+def test_threads_give_the_same_bits():
+    big = as_views(np.random.default_rng(0).normal(size=(300, 3)))
+    one, two = (DenseGram.compute(TERMS[:1] + TERMS[2:], big, n_jobs=n) for n in (1, 2))
+    assert all(np.array_equal(one.matrix_of(m), two.matrix_of(m)) for m in range(3))
+
+
+def test_a_stored_matrix_is_used_where_it_lies():
+    K = np.eye(6)
+    gram = bind(Precomputed(K) + Precomputed(2 * K), as_views(np.arange(6)))
+    assert np.shares_memory(gram.matrix_of(0), K)
+    check_gram(gram)
+
+
+def test_the_cache_keeps_its_budget():
+    gram = small_cache(TERMS, X)
+    gram.quad(np.ones(23))
+    assert len(gram._rows) <= gram.capacity == 3
+
+
+def test_a_cached_row_is_computed_once(monkeypatch):
+    gram = CachedGram(TERMS, X)
+    gram.rows_each(np.arange(5))
+    monkeypatch.setattr(type(gram.X), "rows", lambda self, index: pytest.fail(f"computed {index} again"))
+    gram.rows_each(np.arange(5))
+
+
+def test_bind_fits_the_budget(tmp_path):
+    kernel, n = sum(TERMS), len(X)
+    whole = 8 * n * n * 5
+    assert isinstance(bind(kernel, X, memory=whole), DenseGram)
+    assert bind(kernel, X, memory=whole).matrix_of(0).dtype == np.float64
+    assert bind(kernel, X, memory=whole - 1).matrix_of(0).dtype == np.float32
+    big = as_views(np.zeros((2000, 1)))
+    assert isinstance(bind(kernel.kernels[0] + Linear(), big, memory="10MB"), CachedGram)
+    with pytest.raises(MemoryBudgetError, match=r"2 terms on 2,000 samples take 96 MB .* budget is 100 kB"):
+        bind(kernel.kernels[0] + Linear(), big, memory="100 kB")
+
+
+def test_prediction_holds_nothing():
+    gram = for_prediction(TERMS, X, np.ones(4))
+    coef = np.ones(23)
+    expected = [term.compute(NEW, X) @ coef for term in TERMS]
+    np.testing.assert_allclose(gram.apply_each(coef, NEW), expected)
+    assert not gram._rows
+
+
+@pytest.mark.parametrize("make", [DenseGram.compute, CachedGram])
+def test_infinite_values_are_named(make):
+    huge = as_views(np.array([[1e140], [2e140], [3e140]]))
+    with pytest.raises(InputError, match=r"Linear\(\) \* Linear\(\) takes infinite values"):
+        make([Linear() * Linear()], huge).quad(np.ones(3))
+
+
+def test_a_broken_gram_is_found():
+    class Wrong(DenseGram):
+        def quad(self, coef):
+            return 1.001 * super().quad(coef)
+
+    with pytest.raises(AssertionError, match="quad is not"):
+        check_gram(Wrong.compute(TERMS, X))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_and_blocks_are_the_naive_ones(dtype, rng):
+    from kernelweave._fast.dense import gather, rows_times
+
+    K = rng.normal(size=(11, 11)).astype(dtype)
+    for q in range(7):
+        rows, cols, coef = rng.permutation(11)[:q], rng.permutation(11)[:5], rng.normal(size=q)
+        np.testing.assert_allclose(rows_times(K, rows, coef), naive.rows_times(K, rows, coef), atol=1e-14)
+        np.testing.assert_allclose(
+            gather(K, rows, cols, 0.7).reshape(q, 5), naive.gather(K, rows, cols, 0.7).reshape(q, 5)
+        )
