@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,8 @@ from kernelweave import RBF, MKLClassifier, Precomputed
 SIZES = (2000, 4000, 7000, 10_000)
 COSTS = (1.0, 100.0)
 ROUNDS = 3
-GAMMA = 0.1
+#: A width that suits the data, and one so narrow that nearly every sample ends between its bounds.
+GAMMAS = (0.1, 0.5)
 STATUS = Path("/proc/self/status")
 
 
@@ -88,7 +90,7 @@ def fit_layers(K: np.ndarray, y: np.ndarray, C: float, tol: float) -> np.ndarray
     from kernelweave.norms import Fixed
     from kernelweave.views import as_views
 
-    gram = DenseGram([RBF(GAMMA)], as_views(np.empty((len(y), 1))), [K])
+    gram = DenseGram([RBF()], as_views(np.empty((len(y), 1))), [K])
     problem = Problem(gram, [Machine(Hinge(), y, np.full(len(y), C))], Fixed(), tol=tol)
     return run(Plain(), problem).step.coef[:, 0]
 
@@ -131,23 +133,23 @@ def resident(field: str) -> float:
     return int(found[1]) / 1024 if found else float("nan")
 
 
-def measure_memory(name: str, n: int, C: float, tol: float) -> None:
+def measure_memory(name: str, n: int, gamma: float, C: float, tol: float) -> None:
     """Print what one fit adds to the memory of a process that already holds K; run in a child."""
     small, labels = sample(200)
-    FITS[name](RBF(GAMMA)(small), labels, C, 1e-3)  # imports and compiled code are not the fit's
+    FITS[name](RBF(gamma)(small), labels, C, 1e-3)  # imports and compiled code are not the fit's
     X, y = sample(n)
-    K = RBF(GAMMA)(X)
+    K = RBF(gamma)(X)
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
     before = resident("VmRSS")
     FITS[name](K, y, C, tol)
     print(resident("VmHWM") - before)
 
 
-def memory_of(name: str, n: int, C: float, tol: float) -> float:
+def memory_of(name: str, n: int, gamma: float, C: float, tol: float) -> float:
     """Return the peak memory of one fit in MB, measured in a process of its own; NaN where /proc is missing."""
     if not STATUS.exists():
         return float("nan")
-    command = [sys.executable, __file__, "--memory", name, str(n), str(C), repr(tol)]
+    command = [sys.executable, __file__, "--memory", name, *map(str, (n, gamma, C, tol))]
     return float(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
 
 
@@ -158,23 +160,22 @@ def time_row(found: dict[str, Outcome]) -> list[str]:
 
 
 def main(sizes: tuple[int, ...] = SIZES) -> None:
-    """Race at every size and cost, and print the table."""
+    """Race at every size, width and cost, and print the table."""
     names, ours = list(FITS), list(FITS)[1:]
-    groups = [(f"{name}\n{unit}") for unit in ("s", "gap", "MB") for name in names]
-    headings = ["\nN", "\nC", *groups[:3], *(f"SVC /\n{name}" for name in ours), *groups[3:]]
+    groups = [f"{name}\n{unit}" for unit in ("s", "gap", "MB") for name in names]
     table = Table(title=f"SMO on one RBF matrix, one thread, best of {ROUNDS} in turns", box=box.SIMPLE)
-    for heading in headings:
+    for heading in ("\nN", "\ngamma", "\nC", *groups[:3], *(f"SVC /\n{name}" for name in ours), *groups[3:]):
         table.add_column(heading, justify="right", no_wrap=True)
     fit_public(np.eye(40), np.tile([1.0, -1.0], 20), 1.0, 1e-3)  # compile before the clock runs
-    for n in sizes:
+    for n, gamma in product(sizes, GAMMAS):
         X, y = sample(n)
-        K = RBF(GAMMA)(X)
+        K = RBF(gamma)(X)
         races = {C: race(K, y, C) for C in COSTS}
         del K  # the children need the room
         for C, found in races.items():
             gaps = [f"{found[name].gap:.1e}" for name in names]
-            memory = [f"{memory_of(name, n, C, found['SVC'].gap):.0f}" for name in names]
-            row = [f"{n:,}", f"{C:g}", *time_row(found), *gaps, *memory]
+            memory = [f"{memory_of(name, n, gamma, C, found['SVC'].gap):.0f}" for name in names]
+            row = [f"{n:,}", f"{gamma:g}", f"{C:g}", *time_row(found), *gaps, *memory]
             table.add_row(*row)
             print(*row, file=sys.stderr, flush=True)  # the first sizes are known long before the last
     Console(width=140).print(table)
@@ -185,6 +186,6 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
 if __name__ == "__main__":
     with threadpool_limits(1):  # libsvm has one thread, so has everyone
         if sys.argv[1:2] == ["--memory"]:
-            measure_memory(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), float(sys.argv[5]))
+            measure_memory(sys.argv[2], int(sys.argv[3]), *(float(number) for number in sys.argv[4:]))
         else:
             main(tuple(int(arg) for arg in sys.argv[1:]) or SIZES)

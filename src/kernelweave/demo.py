@@ -157,7 +157,8 @@ def draw_if_possible(console: Console, models: dict[str, Any], folder: Path) -> 
     try:
         paths = draw(models, folder)
     except ModuleNotFoundError as error:
-        console.print(f"No pictures: {error.name} is not installed. Get it with: pip install 'kernelweave\\[plot]'")
+        missing = (error.name or "matplotlib").partition(".")[0]
+        console.print(f"No pictures: {missing} is not installed. Get it with: pip install 'kernelweave\\[plot]'")
     except OSError as error:
         console.print(f"No pictures: cannot write to {folder} ({error.strerror}).")
     else:

@@ -38,19 +38,20 @@ def gather(K, rows, cols, factor):
 
 
 @jit_fastmath
-def quads(stack, picked, rows, coef):
-    """(m, n, n), (p,), (q,), (n,) -> (p,): coef' K_m coef for the picked m; rows are where coef is not zero."""
-    out = np.empty(picked.shape[0])
+def quads(stack, picked, rows, coefs):
+    """(m, n, n), (p,), (q,), (c, n) -> (p, c): coef' K_m coef for the picked m; rows are where any coef is not zero."""
+    n_columns = coefs.shape[0]
+    out = np.zeros((picked.shape[0], n_columns))
     last = rows[-1] + 1 if rows.shape[0] else 0
     for p in range(picked.shape[0]):
-        total = 0.0
         for i in rows:  # the upper triangle: each pair once, and the diagonal by halves
-            row, rest = stack[picked[p], i, i:last], coef[i:last]
-            half = -0.5 * rest[0] * row[0]
-            for j in range(rest.shape[0]):
-                half += rest[j] * row[j]
-            total += rest[0] * half
-        out[p] = 2.0 * total
+            row = stack[picked[p], i, i:last]
+            for c in range(n_columns):
+                rest = coefs[c, i:last]
+                half = -0.5 * rest[0] * row[0]
+                for j in range(rest.shape[0]):
+                    half += rest[j] * row[j]
+                out[p, c] += 2.0 * rest[0] * half
     return out
 
 

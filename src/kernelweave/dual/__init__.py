@@ -21,4 +21,15 @@ def choose(machine: Machine) -> DualSolver:
     raise InputError(f"No dual solver fits the loss {machine.loss!r}.")
 
 
-__all__ = ["DUAL_SOLVERS", "SMO", "DualSolver", "DualState", "Machine", "Newton", "Ridge", "choose", "minimise", "relative_gap"]
+__all__ = [
+    "DUAL_SOLVERS",
+    "SMO",
+    "DualSolver",
+    "DualState",
+    "Machine",
+    "Newton",
+    "Ridge",
+    "choose",
+    "minimise",
+    "relative_gap",
+]

@@ -19,6 +19,12 @@ class Machine:
     loss: Loss
     y: np.ndarray
     C: np.ndarray
+    #: Where C is learned (and infinite here): what the identity term adds to the kernel's diagonal, 1/(2C).
+    soft: np.ndarray | None = None
+
+    def at(self, K: Combined) -> Machine:
+        """Return the machine at the weights of K: its softness where C is learned, and otherwise itself."""
+        return self if K.ridge is None else replace(self, soft=K.ridge)
 
     @cached_property
     def qp(self) -> BoxQP:
@@ -60,11 +66,18 @@ class DualState:
 
     def certified(self, machine: Machine) -> DualState:
         """Return the state with the best intercept for f, and both bounds."""
-        b = machine.loss.intercept(machine.y, self.f, machine.C)
         square = float(self.coef @ self.f)
-        return replace(
-            self, intercept=b, upper=machine.upper(self.f, b, square), lower=machine.lower(self.coef, square)
-        )
+        lower = machine.lower(self.coef, square)
+        f = self.f
+        if machine.soft is not None:  # the identity's part of f is slack: it is paid for as loss
+            with np.errstate(divide="ignore"):
+                machine = replace(machine, C=0.5 / machine.soft, soft=None)
+            f = self.f - self.coef * (0.5 / machine.C)
+            square -= float(self.coef @ (self.f - f))
+            if not np.isfinite(machine.C).all():
+                return replace(self, upper=np.inf, lower=lower)
+        b = machine.loss.intercept(machine.y, f, machine.C)
+        return replace(self, intercept=b, upper=machine.upper(f, b, square), lower=lower)
 
 
 class DualSolver:

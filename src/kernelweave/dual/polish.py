@@ -45,6 +45,8 @@ def polish(qp: BoxQP, K: Combined, state: DualState) -> DualState:
         if not length > 0:
             break
         change = reached - coef[F]
+        if not change @ (g[F] + 0.5 * (H @ change)) < 0.0:  # rounding is all that is left
+            break
         coef[F], moved = reached, True
         if length == 1.0:
             break
@@ -59,21 +61,23 @@ def polish(qp: BoxQP, K: Combined, state: DualState) -> DualState:
 def newton_direction(H: np.ndarray, g: np.ndarray) -> np.ndarray | None:
     """Return argmin over Σ d = 0 of ½ d'H d + g'd, for H positive semi-definite; None where H is not."""
     n = len(g)
-    diagonal = H.diagonal().copy()
+    # all that Σ d = 0 leaves of H is P H P with P = I − 11'/n: regular where H itself may not be
+    means = H.mean(axis=0)
+    centred = H - means - means[:, None] + means.mean()
+    size = centred.trace() / n
+    centred += size / n
     for jitter in (1e-14, 1e-11, 1e-8):
-        shifted = H.copy()
-        shifted.flat[:: n + 1] = diagonal + jitter * diagonal.mean()
+        shifted = centred.copy()
+        shifted.flat[:: n + 1] += jitter * size
         factor, failed = lapack.dpotrf(shifted.T, lower=0, clean=0, overwrite_a=1)
         if not failed:
             break
     else:
         return None
-    u, v = lapack.dpotrs(factor, np.column_stack([g, np.ones(n)]), lower=0)[0].T
-    d = (u.sum() / v.sum()) * v - u
+    d = -lapack.dpotrs(factor, g - g.mean(), lower=0)[0]
     # one more pass takes the jitter back out where H allows it
     rest = g + H @ d
-    u = lapack.dpotrs(factor, rest - rest.mean(), lower=0)[0]
-    d += (u.sum() / v.sum()) * v - u
+    d -= lapack.dpotrs(factor, rest - rest.mean(), lower=0)[0]
     return d - d.mean() if np.isfinite(d).all() else None
 
 

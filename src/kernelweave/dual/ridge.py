@@ -45,16 +45,18 @@ class Ridge(DualSolver):
 
 def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol: float) -> tuple[np.ndarray, float]:
     """Return (a, b) with (K + diag(ridge)) a + b = −linear and Σ a = total."""
-    root = 1.0 / np.sqrt(qp.ridge)
+    plain = not (qp.ridge > 0).all()  # the ridge is in K already
+    root = np.ones(K.n) if plain else 1.0 / np.sqrt(qp.ridge)
     if K.n <= max_cholesky and K.matrix is not None:
         # b is of the size of the data, so columns are solved together and combined
         B = K.factor * np.asarray(K.matrix, dtype=np.float64) * root[:, None] * root
-        B.flat[:: K.n + 1] += 1.0
+        B.flat[:: K.n + 1] += qp.ridge if plain else 1.0
         factor = linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
         both = linalg.cho_solve(factor, np.column_stack([-qp.linear * root, root]), check_finite=False)
         u, v = (root[:, None] * both).T
     else:
-        operator = LinearOperator((K.n, K.n), lambda z: z + root * K.apply(root * z.ravel()), dtype=np.float64)
+        one = qp.ridge if plain else 1.0
+        operator = LinearOperator((K.n, K.n), lambda z: one * z + root * K.apply(root * z.ravel()), dtype=np.float64)
         u = root * cg(operator, -qp.linear * root, x0=start / root, rtol=tol, maxiter=2 * K.n)[0]
         v = root * cg(operator, root, rtol=tol, maxiter=2 * K.n)[0]
     b = float((u.sum() - qp.total) / v.sum())

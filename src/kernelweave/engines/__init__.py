@@ -10,10 +10,11 @@ from .trie import Trie
 #: Every engine; each is tested against all others.
 ENGINES = (Table, SortedArray, HashTable, Trie, SuffixArray)
 
-#: A table is chosen while it has at most this many numbers, or this many per k-mer that will be added: a larger one
-#: costs more to clear and to miss in the cache than a hash table costs to search (benchmarks/string_kernels.py).
+#: A table is chosen while it has at most this many numbers, or this many per k-mer that will be added. Measured with
+#: benchmarks/string_kernels.py: a table and a hash table cost the same at about 60 numbers per k-mer, where clearing
+#: the table eats what its reads save; half of that keeps the memory in bounds.
 SMALL_TABLE = 1 << 20
-TABLE_PER_KMER = 16
+TABLE_PER_KMER = 32
 
 __all__ = ["ENGINES", "Engine", "HashTable", "SortedArray", "SuffixArray", "Table", "Trie", "choose"]
 

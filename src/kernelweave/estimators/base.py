@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..dual import Machine
 from ..errors import InputError
-from ..gram import Gram, bind, for_prediction
+from ..gram import DiagonalGram, Gram, StackedGram, bind, for_prediction
 from ..kernels import RBF, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all, same_value
 from ..losses import Loss
@@ -62,6 +62,8 @@ class BaseMKL(BaseEstimator):
         started = time.monotonic()
         with blas_threads(n_jobs := count_jobs(self.n_jobs)):
             gram = bind(self._kernel(), X, memory=self.memory, n_jobs=n_jobs)
+            if getattr(self, "learn_C", False):
+                gram, C = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
             merge = isinstance(norm, Polyhedral)
             terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge)
@@ -112,6 +114,9 @@ class BaseMKL(BaseEstimator):
         self.kernel_ = expressions[0] if self._shared() else expressions
         self._support_views = X.rows(support)
         self._terms = terms.all_terms
+        if getattr(self, "learn_C", False):
+            # the identity's effective weight is the ridge 1/(2C)
+            self.C_ = 0.5 * float(self.scales_[-1]) / np.maximum(self.weights_[..., -1], 1e-300)
         self._last = [result.step for result in results] if self.warm_start else []
         self._keep_certificate(results)
 
@@ -193,6 +198,16 @@ class BaseMKL(BaseEstimator):
 
 def _default(estimator: BaseMKL, name: str) -> Any:
     return signature(type(estimator)).parameters[name].default
+
+
+def with_ridge(gram: Gram, loss: Loss, share: np.ndarray) -> tuple[Gram, np.ndarray]:
+    """Return the gram with an identity as one more term, and the infinite C that goes with it.
+
+    Squared losses add 1/(2C) to the kernel's diagonal; as the weight of an identity it is learned.
+    """
+    if not loss.quadratic:
+        raise InputError(f"learn_C=True needs a squared loss, whose C is a ridge on the kernel; got {loss!r}.")
+    return StackedGram([gram, DiagonalGram(gram.X, 1.0 / share)]), np.full(gram.n, np.inf)
 
 
 def learned_html(estimator: BaseMKL) -> str:

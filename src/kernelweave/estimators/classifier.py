@@ -33,6 +33,9 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         What is similar; its top-level summands are the terms whose weights are learned. None for `RBF()`.
     C : float
         Cost of errors, against a smooth machine.
+    learn_C : bool
+        For squared losses: find C together with the weights, as the weight of one more term, `Identity()`;
+        the result is `C_`.
     loss : {"hinge", "squared_hinge", "logistic", "smooth_hinge", "squared"} or Loss
     norm : 1, float > 1, "fixed" or WeightNorm
         Where the weights live: 1 keeps few terms, p > 1 keeps all, "fixed" learns none.
@@ -96,6 +99,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         kernel: Any = None,
         *,
         C: float = 1.0,
+        learn_C: bool = False,
         loss: Any = "hinge",
         norm: Any = 1,
         solver: Any = "auto",
@@ -113,6 +117,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     ) -> None:
         self.kernel = kernel
         self.C = C
+        self.learn_C = learn_C
         self.loss = loss
         self.norm = norm
         self.solver = solver

@@ -38,6 +38,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         kernel: Any = None,
         *,
         C: float = 1.0,
+        learn_C: bool = False,
         loss: Any = "epsilon_insensitive",
         epsilon: float = 0.1,
         norm: Any = 1,
@@ -54,6 +55,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
     ) -> None:
         self.kernel = kernel
         self.C = C
+        self.learn_C = learn_C
         self.loss = loss
         self.epsilon = epsilon
         self.norm = norm

@@ -49,8 +49,7 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     """
     if scaling not in SCALINGS:
         raise InputError(f"scaling must be one of {SCALINGS}; got {scaling!r}.")
-    sizes = gram.diag_each() @ (share / share.sum())
-    variances = gram.variances(share)
+    sizes, variances, marks = _statistics(gram, share / share.sum())
     live = np.flatnonzero(variances > DEAD * np.abs(sizes))
     dead = np.setdiff1d(np.arange(gram.n_terms), live)
     notes = _warn_dead(gram, dead)
@@ -58,7 +57,7 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     scales[dead] = 1.0
     _warn_unlike(gram, variances, sizes, notes)
     scaled = gram.rescaled(1.0 / scales)
-    groups = _twins(scaled, live) if merge else [[int(m)] for m in live]
+    groups = _twins(marks / scales[:, None], live) if merge else [[int(m)] for m in live]
     for group in groups:
         if len(group) > 1:
             notes.append(
@@ -104,18 +103,21 @@ def _warn_unlike(gram: Gram, variances: np.ndarray, sizes: np.ndarray, notes: li
             return
 
 
-def _twins(gram: Gram, live: np.ndarray) -> list[list[int]]:
-    """Group the terms that give the same products with a few random vectors."""
-    if len(live) == 1:
-        return [[int(live[0])]]
-    probes = np.random.default_rng(0).standard_normal((3, gram.n))
-    marks = np.array([gram.quad(probe - probe.mean()) for probe in probes])[:, live]
-    order = np.lexsort(marks)
-    groups = [[int(live[order[0]])]]
+def _statistics(gram: Gram, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return size and variance of every term, and its products with two random vectors, in one pass."""
+    probes = np.random.default_rng(0).standard_normal((gram.n, 2))
+    quads = gram.quad_columns(np.column_stack([share, probes - probes.mean(axis=0)]))
+    sizes = gram.diag_each() @ share
+    return sizes, sizes - quads[:, 0], quads[:, 1:]
+
+
+def _twins(marks: np.ndarray, live: np.ndarray) -> list[list[int]]:
+    """Group the terms that give the same products with random vectors."""
+    order = live[np.lexsort(marks[live].T)]
+    groups = [[int(order[0])]]
     for before, m in pairwise(order):
-        same = np.allclose(marks[:, before], marks[:, m], rtol=1e-9, atol=0.0)
-        if same:
-            groups[-1].append(int(live[m]))
+        if np.allclose(marks[before], marks[m], rtol=1e-9, atol=0.0):
+            groups[-1].append(int(m))
         else:
-            groups.append([int(live[m])])
+            groups.append([int(m)])
     return sorted((sorted(group) for group in groups), key=lambda group: group[0])

@@ -14,12 +14,16 @@ from ..views import Views
 from .base import Combined, Gram
 from .cached import CachedGram
 from .dense import DenseGram
+from .diagonal import DiagonalGram
 from .stacked import StackedGram
+from .streamed import StreamedGram
 
+#: Terms that must fit as matrices where the others are streamed.
+MIN_HELD_TERMS = 60
 #: Rows that a cache must hold at the least for a solver to make headway.
 MIN_CACHED_ROWS = 64
 
-GRAMS = (DenseGram, CachedGram, StackedGram)
+GRAMS = (DenseGram, CachedGram, StreamedGram, DiagonalGram, StackedGram)
 
 
 def bind(
@@ -33,8 +37,9 @@ def bind(
     """Bind the terms of a kernel to data, as the memory budget allows.
 
     Matrices in float64 where they fit, in float32 where only those fit (or in a
-    memory-mapped file where a directory is given), and otherwise rows computed on
-    demand with a cache. n_terms · n² numbers are held in the first two cases.
+    memory-mapped file where a directory is given): n_terms · n² numbers. Otherwise, with many
+    terms on few samples, terms are streamed and only the active ones held; with many
+    samples, rows are computed on demand and the latest kept.
 
     Raises
     ------
@@ -49,6 +54,8 @@ def bind(
         return DenseGram.compute(terms, X, directory=directory, n_jobs=n_jobs)
     if whole // 2 <= budget:
         return DenseGram.compute(terms, X, dtype=np.float32, n_jobs=n_jobs)
+    if len(terms) > MIN_HELD_TERMS and 2 * 8 * n * n * MIN_HELD_TERMS <= budget:
+        return StreamedGram(terms, X, cache_bytes=budget // 2, n_jobs=n_jobs)
     least = 8 * n * len(terms) * MIN_CACHED_ROWS
     if 2 * least <= budget:
         return CachedGram(terms, X, cache_bytes=budget // 2)
@@ -63,4 +70,15 @@ def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray) -> Gr
     return CachedGram(terms, X, factors=factors)
 
 
-__all__ = ["GRAMS", "CachedGram", "Combined", "DenseGram", "Gram", "StackedGram", "bind", "for_prediction"]
+__all__ = [
+    "GRAMS",
+    "CachedGram",
+    "Combined",
+    "DenseGram",
+    "DiagonalGram",
+    "Gram",
+    "StackedGram",
+    "StreamedGram",
+    "bind",
+    "for_prediction",
+]

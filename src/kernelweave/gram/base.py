@@ -22,6 +22,9 @@ class Gram:
     (n,) or (n, n_machines); every result follows suit.
     """
 
+    #: True where every look at all terms evaluates every kernel again.
+    streams = False
+
     def __init__(self, terms: Sequence[Kernel], X: Views, factors: np.ndarray | None = None) -> None:
         self.terms = tuple(terms)
         self.X = X
@@ -57,12 +60,19 @@ class Gram:
 
     def quad(self, coef: np.ndarray) -> np.ndarray:
         """Return coef' K_m coef per term, summed over machines."""
-        each = self.apply_each(coef)
-        return each.reshape(self.n_terms, -1) @ coef.ravel()
+        return self.quad_columns(coef.reshape(self.n, -1)).sum(axis=1)
+
+    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+        """Return coef_c' K_m coef_c per term m and column c, (n_terms, n_columns)."""
+        return np.einsum("mic,ic->mc", self.apply_each(coef), coef)
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         """Return Σ_m weights[m] K_m[rows, cols]; all columns where None."""
         raise NotImplementedError
+
+    def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return Σ_m weights[m] K_m[:, rows] @ coef, for coef given at these rows only."""
+        return self.block(rows, None, weights).T @ coef
 
     def diag(self, weights: np.ndarray) -> np.ndarray:
         """Return the diagonal of Σ_m weights[m] K_m."""
@@ -88,7 +98,11 @@ class Gram:
         Σ_i p_i K_ii − Σ_ij p_i p_j K_ij with p the samples' shares; factors are left out.
         """
         share = np.full(self.n, 1.0 / self.n) if sample_weight is None else sample_weight / sample_weight.sum()
-        return self.diag_each() @ share - self.rescaled(np.ones(self.n_terms)).quad(share)
+        return self.diag_each() @ share - self.quad(share) / self.factors
+
+    def ridge(self, weights: np.ndarray) -> np.ndarray | None:
+        """Return what an identity among the terms adds to the diagonal, or None where there is none."""
+        return None
 
 
 class Combined:
@@ -106,6 +120,8 @@ class Combined:
         self.gram: Any = gram
         self.weights: Any = weights
         self.n = len(matrix) if matrix is not None else self.gram.n
+        #: What an identity among the terms adds to the diagonal, or None.
+        self.ridge: np.ndarray | None = None if gram is None else gram.ridge(self.weights)
 
     def apply(self, coef: np.ndarray) -> np.ndarray:
         """Return K @ coef."""
@@ -119,7 +135,7 @@ class Combined:
     def rows_times(self, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """Return K[:, rows] @ coef."""
         if self.matrix is None:
-            return self.gram.block(rows, None, self.weights).T @ coef
+            return self.gram.rows_times(rows, coef, self.weights)
         from .._fast.dense import rows_times
 
         if coef.ndim == 2:

@@ -63,13 +63,13 @@ class CachedGram(Gram):
             out += np.einsum("smn,s...->mn...", self.rows_each(support[part]), coef[support[part]])
         return out * self.factors.reshape((-1,) + (1,) * coef.ndim)
 
-    def quad(self, coef: np.ndarray) -> np.ndarray:
+    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
         support = support_of(coef)
-        total, some = np.zeros(self.n_terms), coef.reshape(self.n, -1)[support]
+        total, some = np.zeros((self.n_terms, coef.shape[1])), coef[support]
         for part in self._parts(support):
             products = self.rows_each(support[part])[:, :, support] @ some
-            total += np.einsum("smc,sc->m", products, some[part])
-        return total * self.factors
+            total += np.einsum("smc,sc->mc", products, some[part])
+        return total * self.factors[:, None]
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         scaled = weights * self.factors

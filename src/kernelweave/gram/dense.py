@@ -122,15 +122,14 @@ class DenseGram(Gram):
             out[where] = products(stack, positions, at, coef)
         return out * self.factors[picked][:, None]
 
-    def quad(self, coef: np.ndarray) -> np.ndarray:
+    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
         from .._fast.dense import quads
 
-        total = np.zeros(self.n_terms)
-        for column in np.ascontiguousarray(coef.reshape(self.n, -1).T):
-            support = np.flatnonzero(column)
-            for stack, positions, where in self._by_stack(np.arange(self.n_terms)):
-                total[where] += quads(stack, positions, support, column)
-        return total * self.factors
+        out = np.empty((self.n_terms, coef.shape[1]))
+        support, columns = support_of(coef), np.ascontiguousarray(coef.T)
+        for stack, positions, where in self._by_stack(np.arange(self.n_terms)):
+            out[where] = quads(stack, positions, support, columns)
+        return out * self.factors[:, None]
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         from .._fast.dense import gather

@@ -45,8 +45,20 @@ class StackedGram(Gram):
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         return np.concatenate([gram.apply_each(coef, at) for gram in self.grams])
 
-    def quad(self, coef: np.ndarray) -> np.ndarray:
-        return np.concatenate([gram.quad(coef) for gram in self.grams])
+    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+        return np.concatenate([gram.quad_columns(coef) for gram in self.grams])
+
+    def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        out = np.empty((len(picked), len(at)))
+        for gram, end in zip(self.grams, self._ends, strict=True):
+            where = np.flatnonzero((picked >= end - gram.n_terms) & (picked < end))
+            if len(where):
+                out[where] = gram.apply_some(picked[where] - (end - gram.n_terms), at, coef)
+        return out
+
+    @property
+    def streams(self) -> bool:  # type: ignore[override]
+        return any(gram.streams for gram in self.grams)
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         parts = zip(self.grams, self._split(weights), strict=True)
@@ -55,11 +67,23 @@ class StackedGram(Gram):
     def diag_each(self) -> np.ndarray:
         return np.concatenate([gram.diag_each() for gram in self.grams])
 
+    def ridge(self, weights: np.ndarray) -> np.ndarray | None:
+        found = [gram.ridge(part) for gram, part in zip(self.grams, self._split(weights), strict=True)]
+        return next((one for one in found if one is not None), None)
+
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
-        used = [(g, w) for g, w in zip(self.grams, self._split(weights), strict=True) if w.any()]
-        held = [gram.matrix(part) for gram, part in used]
-        if any(one is None for one in held):
-            return None
-        if len(held) == 1:
-            return held[0]
-        return np.sum([factor * K for K, factor in held], axis=0), 1.0  # type: ignore[misc]
+        total: np.ndarray | None = None
+        diagonal = self.ridge(weights)
+        for gram, part in zip(self.grams, self._split(weights), strict=True):
+            if gram.ridge(part) is not None or not part.any():
+                continue
+            held = gram.matrix(part)
+            if held is None:
+                return None
+            K, factor = held
+            total = factor * K if total is None else total + factor * K
+        if total is None:
+            total = np.zeros((self.n, self.n))
+        if diagonal is not None:
+            total.flat[:: self.n + 1] += diagonal
+        return total, 1.0

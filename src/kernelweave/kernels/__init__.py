@@ -2,17 +2,19 @@
 
 from .base import Frozen, Kernel, Normalized, On, PerFeature, Product, Scaled, Sum, per_feature
 from .expression import as_kernel, parse
+from .identity import Identity
 from .precomputed import Function, Precomputed
 from .vectors import RBF, Laplacian, Linear, Polynomial
 
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
-KERNELS = (Linear, Polynomial, RBF, Laplacian, Precomputed)
+KERNELS = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
 
 __all__ = [
     "KERNELS",
     "RBF",
     "Frozen",
     "Function",
+    "Identity",
     "Kernel",
     "Laplacian",
     "Linear",

@@ -46,6 +46,8 @@ class Loss:
     name: ClassVar[str]
     #: "labels" where y is ±1, "numbers" where y is any number, "nothing" where y is not read.
     reads: ClassVar[str]
+    #: True where the dual's only trace of C is the ridge 1/(2C), so that C can be learned as a weight.
+    quadratic: ClassVar[bool] = False
     #: What Σ a must be: the factor of the intercept in the objective.
     total: float = 0.0
 

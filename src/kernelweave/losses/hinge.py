@@ -31,6 +31,7 @@ class SquaredHinge(Loss):
 
     name = "squared_hinge"
     reads = "labels"
+    quadratic = True
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         return np.maximum(0.0, 1.0 - y * f) ** 2

@@ -44,6 +44,7 @@ class Squared(Loss):
 
     name = "squared"
     reads = "numbers"
+    quadratic = True
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         return (y - f) ** 2

@@ -22,7 +22,7 @@ def choose(problem: Problem) -> Solver:
     if problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed):
         return Plain()
     if isinstance(problem.norm, Polyhedral):
-        return Hessian()
+        return ActiveTerms() if problem.gram.streams else Hessian()
     return Analytic()
 
 
@@ -38,8 +38,24 @@ def as_solver(solver: str | Solver, problem: Problem) -> Solver:
         return choose(problem)
     for kind in SOLVERS:
         if kind.name == solver:
-            return kind()
+            return ActiveTerms() if kind is Hessian and problem.gram.streams else kind()
     raise InputError(f"solver must be one of {['auto', *(kind.name for kind in SOLVERS)]} or a Solver; got {solver!r}.")
 
 
-__all__ = ["SILP", "SOLVERS", "ActiveTerms", "Analytic", "Hessian", "Plain", "Problem", "Result", "Solver", "Step", "as_solver", "choose", "run"]
+__all__ = [
+    "SILP",
+    "SOLVERS",
+    "ActiveTerms",
+    "Analytic",
+    "Hessian",
+    "Plain",
+    "Problem",
+    "Result",
+    "SILPChunking",
+    "Simple",
+    "Solver",
+    "Step",
+    "as_solver",
+    "choose",
+    "run",
+]

@@ -32,17 +32,22 @@ class ActiveTerms(Solver):
     needs = (Polyhedral,)
     remedy = "Use norm=1, or solver='analytic'."
 
-    def __init__(self, inner: Solver | None = None, n_start: int = 30, n_enter: int = 15) -> None:
+    def __init__(self, inner: Solver | None = None, n_start: int = 60, n_enter: int = 50) -> None:
         self.inner = Hessian() if inner is None else inner
         self.n_start = n_start
         self.n_enter = n_enter
 
     def steps(self, problem: Problem) -> Steps:
-        step = problem.solve(problem.start_weights(), None, problem.inner_tol(np.inf))
-        gap = yield step
-        active = np.argsort(-step.quad)[: self.n_start]
+        # begin on a few terms spread over all: a start on all of them would evaluate all of them
+        n_terms = problem.gram.n_terms
+        active = np.unique(np.linspace(0, n_terms - 1, min(self.n_start, n_terms)).astype(int))
+        weights = np.zeros(n_terms)
+        weights[active] = 1.0 / len(active)
         if problem.start is not None:
-            active = np.union1d(active, np.flatnonzero(step.weights))
+            weights = problem.start.weights
+            active = np.union1d(active, np.flatnonzero(weights))
+        step = problem.solve(weights, None, problem.inner_tol(np.inf))
+        gap = yield step
         while True:
             # far from the goal a rough answer will do: the active terms will change
             goal = max(0.3 * problem.tol, 0.03 * gap)

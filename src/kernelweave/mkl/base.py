@@ -72,9 +72,7 @@ class Problem:
         """Return how well the machines are to be solved while the outer gap is `gap`: a third of it."""
         return float(np.clip(gap, self.tol, 0.1)) / 3.0
 
-    def solve(
-        self, weights: np.ndarray, states: Sequence[DualState] | None, tol: float, certify: bool = True
-    ) -> Step:
+    def solve(self, weights: np.ndarray, states: Sequence[DualState] | None, tol: float, certify: bool = True) -> Step:
         """Solve the machines at these weights to a relative gap of `tol`, and certify.
 
         Parameters
@@ -106,7 +104,7 @@ class Problem:
         return Step(weights, states, quad, upper, linear - 0.5 * self.norm.dual_norm(quad))
 
     def _solve_one(self, machine: Machine, K: Combined, state: DualState | None, tol: float) -> DualState:
-        dual = choose(machine)
+        dual, machine = choose(machine), machine.at(K)
         fresh = dual.start(machine, K, None if state is None else state.coef)
         state = fresh.certified(machine)
         exact = K.n <= EXACT_SAMPLES

@@ -89,9 +89,7 @@ def newton_target(problem: Problem, step: Step) -> np.ndarray:
     return target / target.sum()
 
 
-def machine_hessian(
-    problem: Problem, step: Step, machine: Machine, state: DualState, some: np.ndarray
-) -> np.ndarray:
+def machine_hessian(problem: Problem, step: Step, machine: Machine, state: DualState, some: np.ndarray) -> np.ndarray:
     """Return Q'ĀQ of one machine for some of the terms."""
     if isinstance(machine.loss, SmoothLoss):
         qp = machine.loss.dual(machine.y, machine.C, state.f + state.intercept)

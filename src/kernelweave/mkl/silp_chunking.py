@@ -42,6 +42,7 @@ class SILPChunking(Solver):
         each = [problem.gram.apply_each(state.coef) for state in states]
         while True:
             for i, machine in enumerate(problem.machines):
+                machine = machine.at(K)
                 moved = duals[i].step(machine, K, states[i])
                 each[i] = each[i] + problem.gram.apply_each(moved.coef - states[i].coef)
                 states[i] = replace(moved, f=weights @ each[i]).certified(machine)

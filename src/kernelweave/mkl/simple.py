@@ -60,7 +60,7 @@ class Simple(Solver):
             there = problem.solve(border / border.sum(), states, tol, certify=False)
             if there.upper >= here.upper or problem.out_of_time():
                 break
-            top = int(np.argmax(here.weights))
+            top = int(np.argmax(there.weights))  # it takes over what the weight at zero leaves
             direction = direction.copy()
             direction[top] += direction[first]
             direction[first] = 0.0
@@ -94,7 +94,7 @@ def golden_section(
         left = left or (high - GOLDEN * (high - low), at(high - GOLDEN * (high - low)))
         right = right or (low + GOLDEN * (high - low), at(low + GOLDEN * (high - low)))
         best = min((best, left[1], right[1]), key=lambda step: step.upper)
-        if left[1].upper < right[1].upper:
+        if left[1].upper <= right[1].upper:  # to the left also where both are infinite
             high, right, left = right[0], left, None
         else:
             low, left, right = left[0], right, None

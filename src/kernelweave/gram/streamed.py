@@ -1,0 +1,101 @@
+"""Grams of very many terms: matrices are made, used and let go."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..kernels import Kernel
+from ..parallel import for_blocks
+from ..views import Views
+from .base import Gram, apply_each_at, support_of
+from .dense import DenseGram, finite
+
+#: Terms that one thread works through before it asks for more.
+TERM_BLOCK = 16
+
+
+class StreamedGram(Gram):
+    """K_m of one term after another, on threads; what `only` picks is held.
+
+    A pass over all terms evaluates every kernel once on the support samples. Solvers that look
+    at few terms (`ActiveTerms`) make a handful of passes.
+
+    Parameters
+    ----------
+    cache_bytes : int
+        How much memory the matrices of picked terms may take between calls of `only`.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[Kernel],
+        X: Views,
+        cache_bytes: int = 2**28,
+        n_jobs: int = 1,
+        factors: np.ndarray | None = None,
+    ) -> None:
+        super().__init__(terms, X, factors)
+        self.cache_bytes = cache_bytes
+        self.n_jobs = n_jobs
+        self._held: OrderedDict[int, np.ndarray] = OrderedDict()
+
+    streams = True
+
+    def rescaled(self, factors: np.ndarray) -> Gram:
+        return StreamedGram(self.terms, self.X, self.cache_bytes, self.n_jobs, factors)
+
+    def only(self, picked: Sequence[int]) -> Gram:
+        if 8 * self.n**2 * len(picked) > 2 * self.cache_bytes:
+            terms = [self.terms[m] for m in picked]
+            return StreamedGram(terms, self.X, self.cache_bytes, self.n_jobs, self.factors[list(picked)])
+        for m in picked:
+            if m not in self._held:
+                self._held[m] = finite(self.terms[m].compute(self.X, None), self.terms[m])
+            self._held.move_to_end(m)
+        while 8 * self.n**2 * len(self._held) > self.cache_bytes and len(self._held) > len(picked):
+            self._held.popitem(last=False)
+        matrices = [self._held[m] for m in picked]
+        return DenseGram([self.terms[m] for m in picked], self.X, matrices, factors=self.factors[list(picked)])
+
+    def _for_terms(self, X: Views, work: Callable[[int, np.ndarray], None], used: np.ndarray) -> None:
+        """Call work(m, K_m) with K_m on the samples X, for every used term."""
+
+        def block(part: slice) -> None:
+            for m in used[part]:
+                work(int(m), finite(self.terms[m].compute(X, None), self.terms[m]))
+
+        for_blocks(block, len(used), TERM_BLOCK, self.n_jobs)
+
+    def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
+        if at is not None:
+            return apply_each_at(self, coef, at)
+        out = np.empty((self.n_terms, *coef.shape))
+
+        def work(m: int, K: np.ndarray) -> None:
+            out[m] = self.factors[m] * (K @ coef)
+
+        self._for_terms(self.X, work, np.arange(self.n_terms))
+        return out
+
+    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+        support = support_of(coef)
+        some, out = coef[support], np.zeros((self.n_terms, coef.shape[1]))
+
+        def work(m: int, K: np.ndarray) -> None:
+            out[m] = np.einsum("ic,ic->c", some, K @ some)
+
+        self._for_terms(self.X.rows(support), work, np.arange(self.n_terms))
+        return out * self.factors[:, None]
+
+    def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        K, factor = self.matrix(weights)
+        return factor * (K[rows] if cols is None else K[np.ix_(rows, cols)])
+
+    def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        scaled, total = weights * self.factors, np.zeros((self.n, self.n))
+        for m in np.flatnonzero(scaled):  # one after another: threads would need a sum each
+            total += scaled[m] * finite(self.terms[m].compute(self.X, None), self.terms[m])
+        return total, 1.0
