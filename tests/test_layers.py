@@ -23,6 +23,7 @@ LAYERS = {
         "errors",
         "io",
         "kernels",
+        "matrices",
         "memory",
         "parallel",
         "progress",

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from .errors import DataWarning, InputError
 from .kernels import Kernel
+from .kernels.base import typed
 from .views import ArrayViews, TableViews, Views, as_views
 
 #: Columns whose spreads differ by more than this earn a warning.
@@ -61,7 +62,7 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"y holds only one class, {classes[0]!r}; a classifier needs at least two classes.")
+        raise InputError(f"y holds only one class, {typed(classes[0])}; a classifier needs at least two classes.")
     return classes, codes
 
 
@@ -112,7 +113,7 @@ def warn_ratio(classes: np.ndarray, codes: np.ndarray, cost: np.ndarray) -> None
     sums = np.bincount(codes, weights=cost, minlength=len(classes))
     if sums.max() > CLASS_RATIO * sums.min():
         warnings.warn(
-            f"Class {classes[sums.argmax()]!r} outweighs class {classes[sums.argmin()]!r} by "
+            f"Class {typed(classes[sums.argmax()])} outweighs class {typed(classes[sums.argmin()])} by "
             f"{sums.max() / sums.min():.2g} to 1, so ignoring the rare one costs almost nothing. "
             'class_weight="balanced" gives both the same say; judge by AUC, not by accuracy.',
             DataWarning,

@@ -6,19 +6,19 @@ Every container a user may hand over becomes a `Views` once, at the door
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from .errors import InputError, InputTypeError
+from .matrices import column_numbers, finite_matrix
+
+if TYPE_CHECKING:
+    from .sequences import Alphabet, SequenceSet
 
 Columns = Hashable | Sequence[Hashable] | slice
-
-
-#: Largest number that kernels take: the square of a difference must not overflow.
-MAX_SIZE = 1e150
 
 
 class Views:
@@ -26,6 +26,12 @@ class Views:
 
     #: Names or positions of the columns, as `select` takes them.
     labels: tuple[Hashable, ...]
+
+    def __init__(self) -> None:
+        #: The sequences that the column was turned into, by the alphabet that was asked for.
+        self._sequences: dict[str | Alphabet, SequenceSet] = {}
+        #: Single columns that were chosen before.
+        self._children: dict[int, Views] = {}
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -50,6 +56,33 @@ class Views:
         """Return the data as the user would know them, for callables."""
         raise NotImplementedError
 
+    def sequences(self, alphabet: str | Alphabet = "auto") -> SequenceSet:
+        """Return the single column as sequences of letters; they are read once and remembered."""
+        if alphabet not in self._sequences:
+            from .sequences import as_sequences
+
+            found = as_sequences(self.column(), alphabet)
+            for name in (alphabet, found.alphabet, found.alphabet.name):  # however it is asked for next
+                self._sequences.setdefault(name, found)
+        return self._sequences[alphabet]
+
+    def _child(self, picked: list[int], make: Callable[[], Views]) -> Views:
+        """Return the view of some columns; a single one is made once, so that what it remembers is not lost."""
+        if len(picked) != 1:
+            return make()
+        if picked[0] not in self._children:
+            self._children[picked[0]] = make()
+        return self._children[picked[0]]
+
+    def _with_rows(self, twin: Views, index: np.ndarray) -> Views:
+        """Let a view of some samples have what this one remembers of them."""
+        subsets = {id(found): found.rows(index) for found in self._sequences.values()}
+        twin._sequences = {name: subsets[id(found)] for name, found in self._sequences.items()}
+        for column, child in self._children.items():
+            if child._sequences:
+                twin._children[column] = child.rows(index)
+        return twin
+
     def ids(self) -> np.ndarray:
         """Return the single column as integers."""
         values = np.asarray(self.column())
@@ -69,6 +102,7 @@ class ArrayViews(Views):
     """One dense or sparse matrix, or one column of anything."""
 
     def __init__(self, data: Any, labels: tuple[Hashable, ...] | None = None) -> None:
+        super().__init__()
         self.data = data
         self._chosen = labels is not None
         if labels is None:
@@ -86,7 +120,8 @@ class ArrayViews(Views):
             picked = list(range(self.data.shape[1]))[columns]
         else:
             picked = [self._position(c) for c in (columns if isinstance(columns, (list, tuple)) else [columns])]
-        return ArrayViews(self.data[:, picked], tuple(self.labels[p] for p in picked))
+        labels = tuple(self.labels[p] for p in picked)
+        return self._child(picked, lambda: ArrayViews(self.data[:, picked], labels))
 
     def _position(self, column: Hashable) -> int:
         width = self.data.shape[1]
@@ -101,7 +136,7 @@ class ArrayViews(Views):
         )
 
     def rows(self, index: np.ndarray) -> Views:
-        return ArrayViews(self.data[index], self.labels if self._chosen else None)
+        return self._with_rows(ArrayViews(self.data[index], self.labels if self._chosen else None), index)
 
     def matrix(self) -> np.ndarray | sparse.csr_array:
         if self._matrix is None:
@@ -125,16 +160,19 @@ class TableViews(Views):
     """A DataFrame (pandas, polars, Arrow), held through narwhals."""
 
     def __init__(self, frame: Any) -> None:
+        super().__init__()
         self.frame = frame
         self.labels = tuple(frame.columns)
 
     def __getstate__(self) -> Any:
-        return self.frame.to_native()
+        return self.frame.to_native(), self._sequences, self._children
 
-    def __setstate__(self, native: Any) -> None:
+    def __setstate__(self, state: Any) -> None:
         import narwhals as nw
 
+        native, *remembered = state
         self.__init__(nw.from_native(native, eager_only=True))  # type: ignore[misc]
+        self._sequences, self._children = remembered
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -144,7 +182,7 @@ class TableViews(Views):
             picked = list(range(len(self.labels)))[columns]
         else:
             picked = [self._position(name) for name in (columns if isinstance(columns, (list, tuple)) else [columns])]
-        return TableViews(self.frame[:, picked])
+        return self._child(picked, lambda: TableViews(self.frame[:, picked]))
 
     def _position(self, name: Hashable) -> int:
         if name in self.labels:
@@ -155,11 +193,12 @@ class TableViews(Views):
 
     def rows(self, index: np.ndarray) -> Views:
         index = np.asarray(index)
-        return TableViews(self.frame[np.flatnonzero(index) if index.dtype == bool else index])
+        index = np.flatnonzero(index) if index.dtype == bool else index
+        return self._with_rows(TableViews(self.frame[index]), index)
 
     def matrix(self) -> np.ndarray | sparse.csr_array:
         return np.column_stack(
-            [_numbers(column, name) for column, name in zip(self._columns(), self.labels, strict=True)]
+            [column_numbers(column, name) for column, name in zip(self._columns(), self.labels, strict=True)]
         )
 
     def _columns(self) -> list[Any]:
@@ -176,25 +215,11 @@ class TableViews(Views):
         return self.frame.to_native()
 
 
-def _numbers(column: Any, name: Hashable) -> np.ndarray:
-    try:
-        values = np.asarray(column.to_numpy(), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputTypeError(
-            f"Column {name!r} holds {column.dtype}, but this kernel needs numbers. "
-            "Choose the numeric columns with .on([...]), or use a kernel for text."
-        ) from None
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InputError(f"Column {name!r} contains NaN, null or infinity (first at row {row}); fill or drop it first.")
-    _check_size(values, f"Column {name!r}")
-    return values
-
-
 class DictViews(Views):
     """Named views side by side, each of any kind."""
 
     def __init__(self, parts: dict[Hashable, Views]) -> None:
+        super().__init__()
         self.parts = parts
         self.labels = tuple(parts)
 
@@ -220,29 +245,69 @@ class DictViews(Views):
             return sparse.csr_array(sparse.hstack(matrices))
         return np.hstack(matrices)
 
+    def sequences(self, alphabet: str | Alphabet = "auto") -> SequenceSet:
+        return self._single().sequences(alphabet)
+
     def column(self) -> Any:
+        return self._single().column()
+
+    def _single(self) -> Views:
         if len(self.parts) != 1:
             raise InputError(f"One view is needed here, but there are {_some(self.labels)}; choose one with .on(...).")
-        return next(iter(self.parts.values())).column()
+        return next(iter(self.parts.values()))
 
     def native(self) -> Any:
         return {name: part.native() for name, part in self.parts.items()}
+
+
+class SequenceViews(Views):
+    """One column of sequences that are packed already."""
+
+    labels = (0,)
+
+    def __init__(self, data: SequenceSet) -> None:
+        super().__init__()
+        self.data = data
+        self._sequences = {"auto": data, data.alphabet: data, data.alphabet.name: data}
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def select(self, columns: Columns) -> Views:
+        raise InputError(f"X is a single column, so .on({columns!r}) has nothing to choose from; leave it out.")
+
+    def rows(self, index: np.ndarray) -> Views:
+        return SequenceViews(self.data.rows(index))
+
+    def matrix(self) -> np.ndarray | sparse.csr_array:
+        raise InputTypeError("This kernel needs numbers, but X is a SequenceSet; use a kernel for sequences.")
+
+    def column(self) -> Any:
+        return self.data
+
+    def native(self) -> Any:
+        return self.data
 
 
 def as_views(X: Any) -> Views:
     """Wrap whatever container the user handed over.
 
     A DataFrame, a dict of views, a list of 2-d views, a matrix (dense or sparse), or one
-    column (ids, strings, bytes).
+    column (ids, strings, bytes, a `SequenceSet`).
     """
+    from .sequences import SequenceSet
+
     if isinstance(X, Views):
         return X
+    if isinstance(X, SequenceSet):
+        return SequenceViews(X)
     if sparse.issparse(X):
         return ArrayViews(sparse.csr_array(X))
     if isinstance(X, dict):
         return _dict_views(X)
     if isinstance(X, (list, tuple)):
-        if X and all(isinstance(part, (str, bytes)) for part in X):
+        # any, not all: NumPy would turn a missing value among strings into the text 'nan'
+        if any(isinstance(part, (str, bytes)) for part in X):
             return ArrayViews(_object_column(X))
         if X and all(len(getattr(part, "shape", ())) == 2 for part in X):
             return _dict_views(dict(enumerate(X)))
@@ -285,36 +350,6 @@ def _object_column(items: Any) -> np.ndarray:
     column = np.empty(len(items), dtype=object)
     column[:] = list(items)
     return column
-
-
-def finite_matrix(X: Any) -> np.ndarray | sparse.csr_array:
-    """Return X as float64 (dense or CSR), or say what in it is not a finite number."""
-    if not sparse.issparse(X):
-        X = np.asarray(X)
-        if X.ndim == 1:
-            raise InputError(
-                "Expected 2D array, got 1D array instead. Reshape your data using X.reshape(-1, 1) if it has a single "
-                "feature, or use a kernel for sequences or ids."
-            )
-    if X.dtype.kind == "c":
-        raise InputError("Complex data not supported: kernels on numbers need real values.")
-    try:
-        X = X.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"This kernel needs numbers, but X holds {X.dtype} values ({error}).") from None
-    values = X.data if sparse.issparse(X) else X
-    if not np.isfinite(values).all():
-        where = "" if sparse.issparse(X) else " (first at row {}, column {})".format(*np.argwhere(~np.isfinite(X))[0])
-        raise InputError(f"Input X contains NaN or infinity{where}; fill or drop those samples first.")
-    _check_size(values, "Input X")
-    return X
-
-
-def _check_size(values: np.ndarray, name: str) -> None:
-    if values.size and max(values.max(), -values.min()) > MAX_SIZE:
-        raise InputError(
-            f"{name} reaches {np.abs(values).max():.2g}, too large to be squared; scale the features first."
-        )
 
 
 def _some(labels: tuple[Hashable, ...], limit: int = 8) -> str:

@@ -23,7 +23,7 @@ from kernelweave.views import as_views
 
 @pytest.mark.parametrize("kind", SOLVERS)
 def test_every_solver_keeps_its_promises(kind):
-    check_solver(kind(), tol=1e-4)
+    check_solver(kind(), tol=1e-3 if kind.name == "analytic" else 1e-5)
 
 
 def problem_of(loss, norm, seed=0, n=16, tol=1e-6, C=1.0):

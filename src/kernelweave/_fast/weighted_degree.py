@@ -154,6 +154,15 @@ def wd_shift_block(planes_a, planes_b, beta, delta, limits, out):
         _add_shifted(planes_a, _shift_planes(planes_b, shift), beta, allowed, delta[shift], out, words)
 
 
+def wd_position_block(planes_a, planes_b, beta, position, out):
+    """As `wd_block`, counting only k-mers that start at one position."""
+    n_words = planes_a.shape[1]
+    allowed = np.zeros(n_words, np.uint32)
+    allowed[position % n_words] = 1 << (position // n_words)
+    out[:] = 0.0
+    _add_shifted(planes_a, planes_b, beta, allowed, 1.0, out, (0,) * n_words)
+
+
 @jit
 def run_values(beta, length):
     """Beta (degree,) -> values (length + 1,): what a run of agreeing letters adds, by its length."""
@@ -217,6 +226,19 @@ def wd_weighted_block(codes_a, codes_b, sums, out):
                 run = min(run + 1, degree) if x[p] == y[p] and x[p] != AMBIGUOUS else 0
                 total += sums[p, run]
             out[i, j] = total
+
+
+@jit
+def wd_pairs(codes_a, codes_b, sums, out):
+    """Codes (n, L), (n, L), sums from `cumulative` -> out (n,): the kernel of row i of one with row i of the other."""
+    length, degree = sums.shape[0], sums.shape[1] - 1
+    for i in range(len(codes_a)):
+        total, run = 0.0, 0
+        for p in range(length - 1, -1, -1):
+            agree = codes_a[i, p] == codes_b[i, p] and codes_a[i, p] != AMBIGUOUS
+            run = min(run + 1, degree) if agree else 0
+            total += sums[p, run]
+        out[i] = total
 
 
 @jit

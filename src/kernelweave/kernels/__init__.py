@@ -4,10 +4,12 @@ from .base import Frozen, Kernel, Normalized, On, PerFeature, Product, Scaled, S
 from .expression import as_kernel, parse
 from .identity import Identity
 from .precomputed import Function, Precomputed
+from .strings import Only, Split, StringKernel
 from .vectors import RBF, Laplacian, Linear, Polynomial
+from .weighted_degree import WeightedDegree
 
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
-KERNELS = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
+KERNELS = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed, WeightedDegree)
 
 __all__ = [
     "KERNELS",
@@ -20,12 +22,16 @@ __all__ = [
     "Linear",
     "Normalized",
     "On",
+    "Only",
     "PerFeature",
     "Polynomial",
     "Precomputed",
     "Product",
     "Scaled",
+    "Split",
+    "StringKernel",
     "Sum",
+    "WeightedDegree",
     "as_kernel",
     "parse",
     "per_feature",

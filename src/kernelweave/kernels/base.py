@@ -29,6 +29,8 @@ class Kernel(BaseEstimator):
     reads = "anything"
     #: True where `compute(X, None)` hands out a matrix that already exists.
     stored = False
+    #: How `bind` may keep the kernel without its matrix: "linadd", "features", or "dense" where it may not.
+    gram_kind = "dense"
     _binds = ATOM
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
@@ -49,6 +51,9 @@ class Kernel(BaseEstimator):
         """Return k(X_i, X_i), without the rest of the matrix."""
         return self.compute_diag(as_views(X))
 
+    def check(self, X: Views) -> None:
+        """Raise `InputError` where these samples are not what the kernel reads; converts them where it must."""
+
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         """Return the summands whose weights are learned; data may be needed to count them."""
         return (self,)
@@ -64,6 +69,10 @@ class Kernel(BaseEstimator):
     def normalized(self) -> Kernel:
         """Return the cosine of this kernel: k(x, y) / √(k(x, x) k(y, y))."""
         return Normalized(self)
+
+    def split(self, *by: str) -> Kernel:
+        """Return this kernel as the sum of its parts, each a term: by "degree", by "position", or by both."""
+        raise InputError(f"{self!r} has no parts to split into; only string kernels such as WeightedDegree have.")
 
     def __add__(self, other: Any) -> Kernel:
         if not isinstance(other, Kernel):
@@ -125,6 +134,10 @@ class Sum(Kernel):
     def compute_diag(self, X: Views) -> np.ndarray:
         return np.sum([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
 
+    def check(self, X: Views) -> None:
+        for kernel in self.kernels:
+            kernel.check(X)
+
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         return tuple(term for kernel in self.kernels for term in kernel.terms(X))
 
@@ -157,6 +170,10 @@ class Product(Kernel):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.prod([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
 
+    def check(self, X: Views) -> None:
+        for kernel in self.kernels:
+            kernel.check(X)
+
     def leaves(self) -> Iterator[Kernel]:
         return (leaf for kernel in self.kernels for leaf in kernel.leaves())
 
@@ -178,6 +195,13 @@ class _Wrapper(Kernel):
     @property
     def reads(self) -> str:  # type: ignore[override]
         return self.kernel.reads
+
+    @property
+    def gram_kind(self) -> str:  # type: ignore[override]
+        return self.kernel.gram_kind
+
+    def check(self, X: Views) -> None:
+        self.kernel.check(X)
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         return self.kernel.compute(X, Y)
@@ -204,6 +228,13 @@ class Scaled(Kernel):
     def compute_diag(self, X: Views) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             return self.scale * self.kernel.compute_diag(X)
+
+    @property
+    def gram_kind(self) -> str:  # type: ignore[override]
+        return self.kernel.gram_kind
+
+    def check(self, X: Views) -> None:
+        self.kernel.check(X)
 
     def leaves(self) -> Iterator[Kernel]:
         return self.kernel.leaves()
@@ -234,10 +265,22 @@ class Normalized(_Wrapper):
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         inverse_x = _inverse_root(self.kernel.compute_diag(X))
         inverse_y = inverse_x if Y is None else _inverse_root(self.kernel.compute_diag(Y))
-        return self.kernel.compute(X, Y) * inverse_x[:, None] * inverse_y
+        K = self.kernel.compute(X, Y) * inverse_x[:, None]
+        K *= inverse_y
+        return K
 
     def compute_diag(self, X: Views) -> np.ndarray:
         return (self.kernel.compute_diag(X) > 0).astype(np.float64)
+
+    def split(self, *by: str) -> Kernel:
+        """Return the parts of the normalised kernel, each divided by the norms of the whole."""
+        whole = self.kernel.split(*by)
+        return type(whole)(self, whole.by)
+
+    def only(self, degree: int | None = None, position: int | None = None) -> Kernel:
+        """Return one part of the normalised kernel, divided by the norms of the whole."""
+        part = self.kernel.only(degree, position)
+        return type(part)(self, degree, position)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{bracketed(self.kernel, ATOM)}.normalized()"
@@ -254,6 +297,12 @@ class On(_Wrapper):
 
     def compute_diag(self, X: Views) -> np.ndarray:
         return self.kernel.compute_diag(X.select(self.columns))
+
+    def check(self, X: Views) -> None:
+        self.kernel.check(X.select(self.columns))
+
+    def split(self, *by: str) -> Kernel:
+        return On(self.kernel.split(*by), self.columns)
 
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         seen = X.select(self.columns)

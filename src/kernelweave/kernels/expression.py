@@ -12,7 +12,7 @@ from .precomputed import Function, Precomputed
 
 #: Longest text that is read; a sum of 100,000 terms still fits.
 MAX_LENGTH = 20_000_000
-_METHODS = ("on", "normalized", "split")
+_METHODS = ("on", "normalized", "split", "only")
 
 
 def parse(text: str, matrices: dict[str, Any] | None = None) -> Kernel:

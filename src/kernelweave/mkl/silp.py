@@ -27,5 +27,7 @@ class SILP(Solver):
             step = problem.solve(weights, states, problem.inner_tol(gap))
             gap = yield with_lower(step, bound)
             master.add_cut(step.linear, step.quad)
-            weights, bound = master.solve()
-            states = step.states
+            best, bound = master.solve()
+            if best is None:  # the steps so far stay what they are
+                return
+            weights, states = best, step.states

@@ -52,7 +52,10 @@ class SILPChunking(Solver):
             value = step.linear - 0.5 * float(weights @ step.quad)
             if value > theta + self.violation * gap * abs(value) or _solved(states, problem.inner_tol(gap)):
                 master.add_cut(step.linear, step.quad)
-                weights, bound = master.solve()
+                best, bound = master.solve()
+                if best is None:  # the steps so far stay what they are
+                    return
+                weights = best
                 theta = master.value
                 K = problem.combined(weights)
                 states = [replace(s, f=weights @ e, final=False) for s, e in zip(states, each, strict=True)]

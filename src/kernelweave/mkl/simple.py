@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..norms import Polyhedral
 from .base import Problem, Solver, Step, Steps
 
-GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
 class Simple(Solver):
     """Reduced gradient descent over the simplex (Rakotomamonjy, Bach, Canu and Grandvalet 2008).
 
     Go along the reduced gradient as far as the first weight reaches zero; as long as that
-    lowers the objective, take that weight out and go on; then search the last stretch.
+    lowers the objective, take that weight out and go on; then search the last stretch, by the
+    slopes at both ends.
 
     Parameters
     ----------
     search : float
-        How narrow the golden section search makes the stretch, relative to its length; ten times
-        narrower whenever an iteration brings little.
+        How much flatter than its start the end of the search must be.
     """
 
     name = "simple"
@@ -34,44 +31,64 @@ class Simple(Solver):
 
     def steps(self, problem: Problem) -> Steps:
         step = problem.solve(problem.start_weights(), None, problem.inner_tol(np.inf))
-        gap, search = (yield step), self.search
+        gap = yield step
         while True:
-            better = self.advance(problem, step, gap, search)
-            if not better.upper < step.upper * (1 - 1e-3 * np.sign(step.upper) * gap):
-                if search < 1e-7 and not better.upper < step.upper:
-                    return
-                search *= 0.1
+            better = self.advance(problem, step, gap)
+            if not better.upper < step.upper:
+                return
             step = better
             gap = yield step
 
-    def advance(self, problem: Problem, step: Step, gap: float, search: float = 0.1) -> Step:
+    def advance(self, problem: Problem, step: Step, gap: float) -> Step:
         """Return the step after one iteration of the algorithm."""
         tol = problem.inner_tol(gap)
         direction = reduced_gradient(step.weights, -0.5 * step.quad)
-        here, states = step, step.states
+        here = step
         while True:
             falling = np.flatnonzero(direction < 0)
             if len(falling) == 0:
-                return step
+                return step if here is step else problem.certify(here.weights, here.states)
             room = -here.weights[falling] / direction[falling]
             first = falling[np.argmin(room)]
             border = here.weights + room.min() * direction
             border[first] = 0.0
-            there = problem.solve(border / border.sum(), states, tol, certify=False)
+            there = problem.solve(border / border.sum(), here.states, tol, certify=False)
             if there.upper >= here.upper or problem.out_of_time():
                 break
             top = int(np.argmax(there.weights))  # it takes over what the weight at zero leaves
             direction = direction.copy()
             direction[top] += direction[first]
             direction[first] = 0.0
-            here, states = there, there.states
+            here = there
+        return self._search(problem, here, direction, float(room.min()), there, tol)
 
-        def at(length: float) -> Step:
+    def _search(
+        self, problem: Problem, here: Step, direction: np.ndarray, end: float, there: Step, tol: float
+    ) -> Step:
+        """Return a low point between `here` and `there`, where the slope has all but gone."""
+        best = here if len(here.quad) else problem.certify(here.weights, here.states)
+        low, slope = 0.0, -0.5 * float(best.quad @ direction)
+        goal = self.search * abs(slope)
+        guess = -0.5 * slope * end**2 / (there.upper - best.upper - slope * end)  # the parabola through both ends
+        for _ in range(30):
+            length = float(np.clip(guess, low + 0.02 * (end - low), end - 0.02 * (end - low)))
             weights = np.maximum(here.weights + length * direction, 0.0)
-            return problem.solve(weights / weights.sum(), states, tol, certify=False)
-
-        found = golden_section(at, room.min(), search, here, there, problem.out_of_time)
-        return problem.certify(found.weights, found.states)
+            trial = problem.solve(weights / weights.sum(), best.states, tol)
+            at = -0.5 * float(trial.quad @ direction)
+            best = trial if trial.upper < best.upper else best
+            if (abs(at) <= goal and best is trial) or problem.out_of_time():
+                break
+            if at > 0 or trial.upper == np.inf:
+                end, guess = length, 0.5 * (low + length)
+                if np.isfinite(at) and at > 0:
+                    guess = low + (length - low) * slope / (slope - at)
+            else:
+                step = length - low
+                guess = length + (step * at / (slope - at) if slope < at else step)
+                low, slope = length, at
+            if end - low <= 1e-12 * end or slope >= 0:
+                break
+        return best
 
 
 def reduced_gradient(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -82,20 +99,3 @@ def reduced_gradient(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     direction[top] = 0.0
     direction[top] = -direction.sum()
     return direction
-
-
-def golden_section(
-    at: Callable[[float], Step], end: float, search: float, first: Step, last: Step, stop: Callable[[], bool]
-) -> Step:
-    """Return the lowest step found on [0, end], narrowed to `search` · end."""
-    low, high, best = 0.0, end, min((first, last), key=lambda step: step.upper)
-    left = right = None
-    while high - low > search * end and not stop():
-        left = left or (high - GOLDEN * (high - low), at(high - GOLDEN * (high - low)))
-        right = right or (low + GOLDEN * (high - low), at(low + GOLDEN * (high - low)))
-        best = min((best, left[1], right[1]), key=lambda step: step.upper)
-        if left[1].upper <= right[1].upper:  # to the left also where both are infinite
-            high, right, left = right[0], left, None
-        else:
-            low, left, right = left[0], right, None
-    return best

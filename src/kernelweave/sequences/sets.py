@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -62,6 +62,7 @@ class SequenceSet:
         self.alphabet, self.n, self.length, self.packed = alphabet, n, length, packed
         self.notes, self.path = notes, path
         self._buffer, self._offsets, self._unknown = buffer, offsets, unknown
+        self._derived: dict[str, Any] = {}
         for array in (buffer, offsets, unknown):
             if array is not None:
                 array.flags.writeable = False
@@ -148,6 +149,12 @@ class SequenceSet:
         if self.length is not None:
             return self.length
         raise lengths_error(self.lengths)
+
+    def derived(self, name: str, make: Callable[[SequenceSet], Any]) -> Any:
+        """Return what was made of these letters under this name before, or make it now; it is never pickled."""
+        if name not in self._derived:
+            self._derived[name] = make(self)
+        return self._derived[name]
 
     # -- rows ------------------------------------------------------------------------------------------------------
 

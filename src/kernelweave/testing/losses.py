@@ -197,7 +197,7 @@ def _attained(norm: WeightNorm, quad: np.ndarray) -> np.ndarray:
 
 def _check_closed_form(norm: ClosedForm, tops: np.ndarray, quads: np.ndarray, rng: np.random.Generator) -> None:
     for _ in range(10):
-        norms = rng.uniform(0.1, 2.0, tops.shape[1])
+        norms: np.ndarray = rng.uniform(0.1, 2.0, tops.shape[1:])
         weights = norm.closed_form(norms)
         assert in_set(norm, weights, quads), f"{norm!r}: closed_form leaves the set"
         best = float((norms**2 / weights).sum())

@@ -147,7 +147,7 @@ def _check_state(name: str, machine: Machine, K: np.ndarray, state: DualState) -
 def check_solver(solver: Solver, *, tol: float = 1e-5) -> None:
     """Check that an MKL solver reaches the optimum, and that its bounds hold on the way.
 
-    Hinge, squared and logistic machines, alone and two that share their weights, under every norm that
+    Hinge and logistic machines, and two squared ones that share their weights, under every norm that
     has what the solver needs; the optimum comes from general-purpose optimisation over the weights. A solver
     whose class says `exact = False` (one that does not aim at the optimum) is held to its bounds only.
 
@@ -172,12 +172,12 @@ def check_solver(solver: Solver, *, tol: float = 1e-5) -> None:
     assert norms, f"{solver!r}: no norm has {solver.needs}"
     for norm in norms:
         for kind in [kind for kind in LOSSES if kind.name in ("hinge", "squared", "logistic")]:
-            machine = small_machine(kind())
-            flipped = Machine(machine.loss, -np.roll(machine.y, 1), machine.C)
-            for machines in ([machine], [machine, flipped]):
-                problem = Problem(small_gram(), machines, norm, tol=tol)
-                result = run(solver, problem, max_iter=3000)
-                _check_result(f"{solver!r} with {norm!r} and {kind.name}", solver, problem, result)
+            machines = [small_machine(kind())]
+            if kind.name == "squared":  # two machines that share their weights
+                machines.append(Machine(machines[0].loss, np.roll(machines[0].y, 3), machines[0].C))
+            problem = Problem(small_gram(), machines, norm, tol=tol)
+            result = run(solver, problem, max_iter=3000)
+            _check_result(f"{solver!r} with {norm!r} and {kind.name}", solver, problem, result)
 
 
 def _check_result(name: str, solver: Solver, problem: Problem, result: Result) -> None:

@@ -1,0 +1,284 @@
+"""From sequences to sparse rows of counts: a `Vocabulary` numbers the features, exactly and without hashing them away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..sequences import SequenceSet
+
+#: Up to this many bits a key is its own number: the normal is a table of 8 MB at the most.
+TABLE_BITS = 20
+#: Keys that are extracted at a time; they take 8 bytes each until they are counted.
+BLOCK_KEYS = 1 << 22
+#: Counts up to here are whole in single precision.
+MAX_SINGLE = 1 << 24
+#: What a multiplication costs in a product of dense matrices, against one in a sum over shared features (measured).
+DENSE_COST = 0.08
+#: Bytes of dense rows that such a product may take.
+DENSE_BYTES = 1 << 28
+
+#: Sequences as codes and offsets -> keys with repeats and where each row of them starts.
+Keys = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass
+class Rows:
+    """Sparse rows: sample r has the features ids[starts[r] : starts[r + 1]], each counts[...] · scale[r] times.
+
+    K = weight · (scale C)(scale C)' with C the counts, so that counts stay whole numbers, kept in single precision.
+    """
+
+    ids: np.ndarray
+    counts: np.ndarray
+    starts: np.ndarray
+    n_columns: int
+    #: Σ counts² of every sample, over all its features: also those without a number.
+    squares: np.ndarray
+    scale: np.ndarray | None = None
+    weight: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The three arrays that jitted functions take."""
+        return self.ids, self.counts, self.starts
+
+    @property
+    def diag(self) -> np.ndarray:
+        """k(x, x) of every sample."""
+        return self.weight * (self.squares if self.scale is None else self.squares * self.scale**2)
+
+    def scaled(self, factor: np.ndarray) -> Rows:
+        """Return the rows times a factor each."""
+        scale = factor if self.scale is None else self.scale * factor
+        return Rows(*self.arrays, self.n_columns, self.squares, scale, self.weight)
+
+    def take(self, rows: np.ndarray) -> Rows:
+        """Return some of the rows."""
+        from .._fast.sparse import take
+
+        scale = None if self.scale is None else self.scale[rows]
+        return Rows(*take(*self.arrays, rows), self.n_columns, self.squares[rows], scale, self.weight)
+
+    @cached_property
+    def by_feature(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which rows have a feature, how often, and where the rows of every feature start."""
+        from .._fast.sparse import transpose
+
+        return transpose(*self.arrays, self.n_columns)
+
+
+def add_products(A: Rows, B: Rows, out: np.ndarray, first: int = 0, factor: float = 1.0) -> None:
+    """out += factor · k(A_i, B_j) for the rows i of A from `first` on, as many as out has; B over the same numbers."""
+    from .._fast.sparse import inverted_block, spread
+
+    part = np.zeros(out.shape)
+    low, high = A.starts[first], A.starts[first + len(out)]
+    shared = int(np.diff(B.by_feature[2])[A.ids[low:high]].sum())
+    n_dense = len(out) * len(B) * B.n_columns
+    if n_dense * DENSE_COST < shared and 8 * B.n_columns * (len(out) + len(B)) <= DENSE_BYTES:
+        left, right = np.zeros((len(out), A.n_columns)), np.zeros((len(B), B.n_columns))
+        spread(*A.arrays, first, left)
+        spread(*B.arrays, 0, right)
+        np.matmul(left, right.T, out=part)
+    else:
+        inverted_block(*A.arrays, first, *B.by_feature, part)
+    part *= factor * B.weight
+    if A.scale is not None:
+        part *= A.scale[first : first + len(out), None]
+    if B.scale is not None:
+        part *= B.scale
+    out += part
+
+
+class Vocabulary:
+    """Numbers for features: `fit` gives them out, `map` uses them and leaves out features without one."""
+
+    def fit(self, sequences: SequenceSet) -> Rows:
+        """Number the features of these sequences, and count them."""
+        raise NotImplementedError
+
+    def map(self, sequences: SequenceSet) -> Rows:
+        """Count the numbered features of other sequences."""
+        raise NotImplementedError
+
+
+class KeyVocabulary(Vocabulary):
+    """Features that are keys of at most 64 bits: few bits are their own numbers, many are looked up and sorted.
+
+    Parameters
+    ----------
+    keys : callable
+        Extracts keys, with repeats.
+    bits : int
+        Bits of a key.
+    growth : int
+        Keys per letter, at the most.
+    """
+
+    def __init__(self, keys: Keys, bits: int, growth: int = 1) -> None:
+        self.keys, self.bits, self.growth = keys, bits, growth
+        self.table = bits <= TABLE_BITS
+        #: The features in order: feature number i is dictionary[i]; None where a key is its own number.
+        self.dictionary: np.ndarray | None = None
+        self._slots, self._entries = np.zeros(64, np.uint64), np.full(64, -1)
+
+    def _blocks(self, sequences: SequenceSet) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield keys and starts for a few rows at a time."""
+        offsets, n, row = sequences.offsets, len(sequences), 0
+        while row < n:
+            limit = offsets[row] + max(1, BLOCK_KEYS // self.growth)
+            stop = max(row + 1, int(np.searchsorted(offsets, limit, side="right")) - 1)
+            part = sequences.rows(slice(row, stop))
+            yield self.keys(part.flat_codes(), part.offsets)
+            row = stop
+
+    def fit(self, sequences: SequenceSet) -> Rows:
+        return self._count_table(sequences) if self.table else self._fit_sorted(sequences)
+
+    def map(self, sequences: SequenceSet) -> Rows:
+        return self._count_table(sequences) if self.table else self._map_sorted(sequences)
+
+    def _room(self, sequences: SequenceSet) -> tuple[np.ndarray, np.ndarray]:
+        # memory is taken only where it is written to, so room for the worst case costs nothing
+        most = self.growth * sequences.n_letters
+        if self.table:
+            most = min(most, len(sequences) << self.bits)
+        longest = int(sequences.lengths.max(initial=0))
+        single = self.growth * longest <= MAX_SINGLE
+        return np.empty(most, np.int32), np.empty(most, np.float32 if single else np.float64)
+
+    def _count_table(self, sequences: SequenceSet) -> Rows:
+        from .._fast.features import count_table
+
+        ids, counts = self._room(sequences)
+        scratch, starts = np.zeros(1 << self.bits, np.int64), [np.zeros(1, np.int64)]
+        for keys, cuts in self._blocks(sequences):
+            starts.append(count_table(keys, cuts, scratch, ids, counts, starts[-1][-1])[1:])
+        return _rows(ids, counts, np.concatenate(starts), 1 << self.bits)
+
+    def _fit_sorted(self, sequences: SequenceSet) -> Rows:
+        from .._fast.features import number
+        from .._fast.kmers import count_kmers
+
+        ids, counts = self._room(sequences)
+        slots, entries, size, at, starts = np.zeros(64, np.uint64), np.full(64, -1), 0, 0, [np.zeros(1, np.int64)]
+        for keys, cuts in self._blocks(sequences):
+            features, values, cuts = count_kmers(keys, cuts)
+            end = at + len(features)
+            slots, entries, size = number(slots, entries, size, features, ids[at:end])
+            counts[at:end] = values
+            starts.append(cuts[1:] + at)
+            at = end
+        used = np.flatnonzero(entries >= 0)
+        used = used[np.argsort(slots[used])]
+        self.dictionary = slots[used]
+        rank = np.empty(size, np.int32)
+        rank[entries[used]] = np.arange(size, dtype=np.int32)
+        entries[used] = np.arange(size)
+        self._slots, self._entries = slots, entries
+        rows = _rows(ids, counts, np.concatenate(starts), size)
+        np.take(rank, rows.ids, out=rows.ids)  # rows were sorted by key, so they are sorted by rank
+        return rows
+
+    def _map_sorted(self, sequences: SequenceSet) -> Rows:
+        from .._fast.features import known_only, squared_sums
+        from .._fast.kmers import count_kmers
+
+        size = 0 if self.dictionary is None else len(self.dictionary)
+        ids, counts = self._room(sequences)
+        at, starts, squares = 0, [np.zeros(1, np.int64)], [np.zeros(0)]
+        for keys, cuts in self._blocks(sequences):
+            features, values, cuts = count_kmers(keys, cuts)
+            squares.append(squared_sums(values, cuts))
+            cuts = known_only(self._slots, self._entries, features, values, cuts, ids[at:], counts[at:])
+            starts.append(cuts[1:] + at)
+            at = int(starts[-1][-1])
+        return _rows(ids, counts, np.concatenate(starts), size, np.concatenate(squares))
+
+
+class LongVocabulary(Vocabulary):
+    """k-mers of any length, numbered by doubling: a long k-mer is a pair of shorter ones that have numbers."""
+
+    def __init__(self, k: int, bits: int, size: int) -> None:
+        self.k = k
+        # where all 256 codes are letters, none is left to mark the unknown: letter 255 moves out of the way
+        self.bits, self._full = (bits + 1, True) if size == 256 else (bits, False)
+        self.dictionaries: list[np.ndarray] = []
+
+    def _codes(self, sequences: SequenceSet) -> np.ndarray:
+        codes = sequences.flat_codes()
+        return np.where(codes == 255, 256, codes).astype(np.uint16) if self._full else codes
+
+    def fit(self, sequences: SequenceSet) -> Rows:
+        from .._fast.kmers import fit_long
+
+        keys, starts, self.dictionaries = fit_long(self._codes(sequences), sequences.offsets, self.k, self.bits)
+        return self._count(keys, starts)
+
+    def map(self, sequences: SequenceSet) -> Rows:
+        from .._fast.kmers import map_long
+
+        every = LongVocabulary.__new__(LongVocabulary)  # all features count for k(x, x), also the unknown ones
+        every.k, every.bits, every._full = self.k, self.bits, self._full
+        keys, starts = map_long(self._codes(sequences), sequences.offsets, self.k, self.bits, self.dictionaries)
+        rows = self._count(keys, starts)
+        rows.squares = every.fit(sequences).squares
+        return rows
+
+    def _count(self, keys: np.ndarray, starts: np.ndarray) -> Rows:
+        from .._fast.features import count_table
+
+        size = len(self.dictionaries[-1])
+        ids, counts = np.empty(len(keys), np.int32), np.empty(len(keys))
+        starts = count_table(keys, starts, np.zeros(max(1, size), np.int64), ids, counts, 0)
+        return _rows(ids, counts, starts, size)
+
+
+class WordVocabulary(Vocabulary):
+    """Words of text; `words` says how a text is cut."""
+
+    def __init__(self, words: Callable[[str], list[str]]) -> None:
+        self.words = words
+        #: The number of every word.
+        self.numbers: dict[str, int] = {}
+
+    def fit(self, sequences: SequenceSet) -> Rows:
+        self.numbers = {}
+        return self._count(sequences, lambda word: self.numbers.setdefault(word, len(self.numbers)))
+
+    def map(self, sequences: SequenceSet) -> Rows:
+        return self._count(sequences, lambda word: self.numbers.get(word, -1))
+
+    def _count(self, sequences: SequenceSet, number: Callable[[str], int]) -> Rows:
+        ids, counts, starts, squares = [], [], [0], []
+        for text in sequences:
+            found = Counter(self.words(text))
+            row = np.fromiter(map(number, found), np.int32, len(found))
+            values = np.fromiter(found.values(), np.float64, len(found))
+            ids.append(row[row >= 0])
+            counts.append(values[row >= 0])
+            starts.append(starts[-1] + len(ids[-1]))
+            squares.append(values @ values)
+        flat = (np.concatenate([np.zeros(0, np.int32), *ids]), np.concatenate([np.zeros(0), *counts]))
+        return Rows(*flat, np.array(starts), len(self.numbers), np.array(squares))
+
+
+def _rows(
+    ids: np.ndarray, counts: np.ndarray, starts: np.ndarray, n_columns: int, squares: np.ndarray | None = None
+) -> Rows:
+    """Cut the room that was not needed, and add up squares."""
+    from .._fast.features import squared_sums
+
+    ids.resize(int(starts[-1]), refcheck=False)  # in place: a copy would double what is held
+    counts.resize(int(starts[-1]), refcheck=False)
+    return Rows(ids, counts, starts, n_columns, squared_sums(counts, starts) if squares is None else squares)

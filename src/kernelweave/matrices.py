@@ -1,0 +1,60 @@
+"""Numbers as kernels take them: float64, finite, and small enough to be squared."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .errors import InputError, InputTypeError
+
+#: Largest number that kernels take: the square of a difference must not overflow.
+MAX_SIZE = 1e150
+
+
+def column_numbers(column: Any, name: Hashable) -> np.ndarray:
+    """Return a column of a table as float64, or say what in it is not a finite number."""
+    try:
+        values = np.asarray(column.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"Column {name!r} holds {column.dtype}, but this kernel needs numbers. "
+            "Choose the numeric columns with .on([...]), or use a kernel for text."
+        ) from None
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"Column {name!r} contains NaN, null or infinity (first at row {row}); fill or drop it first.")
+    _check_size(values, f"Column {name!r}")
+    return values
+
+
+def finite_matrix(X: Any) -> np.ndarray | sparse.csr_array:
+    """Return X as float64 (dense or CSR), or say what in it is not a finite number."""
+    if not sparse.issparse(X):
+        X = np.asarray(X)
+        if X.ndim == 1:
+            raise InputError(
+                "Expected 2D array, got 1D array instead. Reshape your data using X.reshape(-1, 1) if it has a single "
+                "feature, or use a kernel for sequences or ids."
+            )
+    if X.dtype.kind == "c":
+        raise InputError("Complex data not supported: kernels on numbers need real values.")
+    try:
+        X = X.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"This kernel needs numbers, but X holds {X.dtype} values ({error}).") from None
+    values = X.data if sparse.issparse(X) else X
+    if not np.isfinite(values).all():
+        where = "" if sparse.issparse(X) else " (first at row {}, column {})".format(*np.argwhere(~np.isfinite(X))[0])
+        raise InputError(f"Input X contains NaN or infinity{where}; fill or drop those samples first.")
+    _check_size(values, "Input X")
+    return X
+
+
+def _check_size(values: np.ndarray, name: str) -> None:
+    if values.size and max(values.max(), -values.min()) > MAX_SIZE:
+        raise InputError(
+            f"{name} reaches {np.abs(values).max():.2g}, too large to be squared; scale the features first."
+        )
