@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import jit_fastmath
+from . import jit, jit_fastmath
 
 
 @jit_fastmath
@@ -71,9 +71,9 @@ def products(stack, picked, at, coef):
 
 @jit_fastmath
 def mix(stack, picked, weights):
-    """(m, n, n), (p,), (p,) -> (n, n): Σ_p weights_p K_p, from the upper triangles, row by row so that a row stays near."""
+    """(m, n, n), (p,), (p,) -> (n, n) float64: Σ_p weights_p K_p, from the upper triangles; a row stays near."""
     n = stack.shape[1]
-    out = np.zeros((n, n), dtype=stack.dtype)
+    out = np.zeros((n, n))
     for i in range(n):
         to = out[i, i:]
         for p in range(picked.shape[0]):
@@ -86,3 +86,20 @@ def mix(stack, picked, weights):
                 for j in range(max(i + 1, other), min(other + 32, n)):
                     out[j, i] = out[i, j]
     return out
+
+
+@jit
+def size_and_skew(K):
+    """(n, n) -> largest |K_ij| and |K_ij − K_ji|, tile by tile; both infinite where K is not finite."""
+    n = K.shape[0]
+    size = skew = 0.0
+    for start in range(0, n, 64):
+        for other in range(start, n, 64):
+            for i in range(start, min(start + 64, n)):
+                for j in range(max(i, other), min(other + 64, n)):
+                    a, b = K[i, j], K[j, i]
+                    size = max(size, abs(a), abs(b))
+                    skew = max(skew, abs(a - b))
+                    if not (np.isfinite(a) and np.isfinite(b)):
+                        return np.inf, np.inf
+    return size, skew

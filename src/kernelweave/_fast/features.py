@@ -154,10 +154,13 @@ def known_only(keys, entries, features, values, starts, ids, counts):
 
 
 @jit
-def squared_sums(values, starts):
-    """(n,) float64: sum of values[starts[r] : starts[r + 1]]² of every row."""
-    out = np.zeros(len(starts) - 1)
-    for r in range(len(out)):
+def power_sums(values, starts):
+    """(3, n) float64: sums of values[starts[r] : starts[r + 1]] to the powers 0, 1 and 2."""
+    out = np.zeros((3, len(starts) - 1))
+    for r in range(out.shape[1]):
         for e in range(starts[r], starts[r + 1]):
-            out[r] += np.float64(values[e]) * np.float64(values[e])
+            value = np.float64(values[e])
+            out[1, r] += value
+            out[2, r] += value * value
+        out[0, r] = starts[r + 1] - starts[r]
     return out

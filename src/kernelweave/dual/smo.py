@@ -13,6 +13,10 @@ from .polish import MAX_FREE, free_set, polish
 
 #: Work of one call of the jitted loop, in numbers touched: about a tenth of a second.
 BURST = 3e7
+#: Most samples that are gathered into a matrix of their own: 200 MB.
+MAX_GATHERED = 5000
+#: How many multiplications of a Cholesky factor take as long as SMO takes for one number, times six.
+POLISH_WORK = 200.0
 
 
 class SMO(DualSolver):
@@ -41,6 +45,8 @@ class SMO(DualSolver):
 
     def advance(self, qp: BoxQP, K: Combined, state: DualState) -> DualState:
         """Return a better state of any BoxQP."""
+        if worth_polishing(qp, state):
+            state = polish(qp, K, state)
         climb, fall = _scores(qp, state.coef, state.f)
         top, low = climb.max(), fall.min()
         scale = max(1.0, float(np.abs(state.f).max(initial=0.0)), float(np.abs(qp.linear).max(initial=0.0)))
@@ -51,15 +57,14 @@ class SMO(DualSolver):
         else:
             # a sample that could only move the wrong way, by more than anything pulls at it, rests
             chosen = np.flatnonzero((climb >= low) | (fall <= top))
-            if len(chosen) > 0.7 * K.n:
+            if len(chosen) > min(0.7 * K.n, MAX_GATHERED):
                 chosen = np.arange(K.n)
-        eps = max(0.1 * (top - low), 1e-14 * scale)
-        moved = self._optimise(qp, K, state, chosen, eps)
-        if worth_polishing(qp, moved.coef, (top - low) / scale):
-            moved = polish(qp, K, moved)
-        return replace(moved, n_steps=state.n_steps + 1, final=False)
+        moved, work = self._optimise(qp, K, state, chosen, max(0.1 * (top - low), 1e-14 * scale))
+        memory = {"violation": (top - low) / scale, "work": work + state.memory.get("work", 0.0)}
+        return replace(moved, n_steps=state.n_steps + 1, final=False, memory=memory)
 
-    def _optimise(self, qp: BoxQP, K: Combined, state: DualState, W: np.ndarray, eps: float) -> DualState:
+    def _optimise(self, qp: BoxQP, K: Combined, state: DualState, W: np.ndarray, eps: float) -> tuple[DualState, float]:
+        """Return the state after SMO on the samples W, and how many numbers that touched."""
         from .._fast.smo import smo
 
         whole = len(W) == K.n and K.matrix is not None and K.matrix.dtype == np.float64
@@ -67,15 +72,16 @@ class SMO(DualSolver):
         # dividing the problem by the matrix's factor spares a copy of the matrix
         coef = state.coef[W]
         g = (state.f[W] + qp.ridge[W] * coef + qp.linear[W]) / factor
-        before = coef.copy()
+        before, ridge = coef.copy(), qp.ridge[W] / factor
         max_iter = int(BURST / max(1, len(W)))
-        smo(block, qp.ridge[W] / factor, qp.l1 / factor, qp.lower[W], qp.upper[W], coef, g, eps / factor, max_iter)
+        turns, _ = smo(block, ridge, qp.l1 / factor, qp.lower[W], qp.upper[W], coef, g, eps / factor, max_iter)
+        work = float(turns) * len(W)
         if whole:
-            return replace(state, coef=coef, f=factor * g - qp.ridge * coef - qp.linear)
+            return replace(state, coef=coef, f=factor * g - qp.ridge * coef - qp.linear), work
         full = state.coef.copy()
         full[W] = coef
         moved = np.flatnonzero(coef != before)
-        return replace(state, coef=full, f=state.f + K.rows_times(W[moved], (coef - before)[moved]))
+        return replace(state, coef=full, f=state.f + K.rows_times(W[moved], (coef - before)[moved])), work
 
 
 def minimise(qp: BoxQP, H: np.ndarray, start: np.ndarray, tol: float = 1e-12) -> np.ndarray:
@@ -90,10 +96,13 @@ def minimise(qp: BoxQP, H: np.ndarray, start: np.ndarray, tol: float = 1e-12) ->
     return state.coef
 
 
-def worth_polishing(qp: BoxQP, coef: np.ndarray, violation: float) -> bool:
+def worth_polishing(qp: BoxQP, state: DualState) -> bool:
     """Say whether the free samples are few and settled enough for a linear system to pay."""
-    n_free = len(free_set(qp, coef))
-    return 2 <= n_free <= MAX_FREE and violation <= (0.5 if n_free <= 300 else 1e-2)
+    violation = state.memory.get("violation", np.inf)
+    n_free = len(free_set(qp, state.coef)) if violation <= 0.5 else 0
+    if not 2 <= n_free <= MAX_FREE:
+        return False
+    return n_free <= 300 or (violation <= 1e-2 and n_free**3 <= POLISH_WORK * state.memory.get("work", 0.0))
 
 
 def _scores(qp: BoxQP, a: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

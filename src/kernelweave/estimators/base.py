@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..dual import Machine
 from ..errors import InputError
-from ..gram import DiagonalGram, Gram, StackedGram, bind, for_prediction
+from ..gram import Gram, bind, for_prediction
 from ..kernels import RBF, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all, same_value
 from ..losses import Loss
@@ -24,6 +24,7 @@ from ..parallel import blas_threads, count_jobs
 from ..progress import printer
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views
+from .extras import with_ridge, with_widths
 from .terms import Terms, prepare_terms
 
 
@@ -59,20 +60,22 @@ class BaseMKL(BaseEstimator):
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X)
-        started = time.monotonic()
         with blas_threads(n_jobs := count_jobs(self.n_jobs)):
-            gram = bind(self._kernel(), X, memory=self.memory, n_jobs=n_jobs)
+            deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
+            machines = [Machine(loss, y, C) for y in targets]
+            kernel, self.widths_ = with_widths(self._kernel(), X, machines, deadline, self.random_state)
+            gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs)
             if getattr(self, "learn_C", False):
                 gram, C = with_ridge(gram, loss, C / self.C)
+                machines = [Machine(loss, y, C) for y in targets]
             norm = as_norm(self.norm)
             merge = isinstance(norm, Polyhedral)
             terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge)
             norm = _norm_of(norm, terms)
-            machines = [Machine(loss, y, C) for y in targets]
             groups = [machines] if self._shared() else [[machine] for machine in machines]
             results: list[Result] = []
             for group in groups:
-                results.append(self._run(terms.gram, group, norm, started, results))
+                results.append(self._run(terms.gram, group, norm, deadline, results))
         self._keep(X, kept, terms, results)
         self._say(results)
 
@@ -80,9 +83,8 @@ class BaseMKL(BaseEstimator):
         return True
 
     def _run(
-        self, gram: Gram, machines: list[Machine], norm: WeightNorm, started: float, before: list[Result]
+        self, gram: Gram, machines: list[Machine], norm: WeightNorm, deadline: float, before: list[Result]
     ) -> Result:
-        deadline = np.inf if self.max_seconds is None else started + self.max_seconds
         problem = Problem(gram, machines, norm, tol=self.tol, deadline=deadline)
         problem.start = self._warm(problem, len(before))
         # after an interrupt the other machines only get as far as a start: a usable model at once
@@ -109,7 +111,7 @@ class BaseMKL(BaseEstimator):
         self.weights_ = weights[0] if self._shared() else weights
         self.term_names_ = [repr(term) for term in terms.all_terms]
         self.scales_ = terms.scales
-        self.notes_ = list(terms.notes)
+        self.notes_ = list(terms.notes) + ([] if self.widths_ is None else [self.widths_.note])
         expressions = [_expression(terms, row) for row in weights]
         self.kernel_ = expressions[0] if self._shared() else expressions
         self._support_views = X.rows(support)
@@ -198,16 +200,6 @@ class BaseMKL(BaseEstimator):
 
 def _default(estimator: BaseMKL, name: str) -> Any:
     return signature(type(estimator)).parameters[name].default
-
-
-def with_ridge(gram: Gram, loss: Loss, share: np.ndarray) -> tuple[Gram, np.ndarray]:
-    """Return the gram with an identity as one more term, and the infinite C that goes with it.
-
-    Squared losses add 1/(2C) to the kernel's diagonal; as the weight of an identity it is learned.
-    """
-    if not loss.quadratic:
-        raise InputError(f"learn_C=True needs a squared loss, whose C is a ridge on the kernel; got {loss!r}.")
-    return StackedGram([gram, DiagonalGram(gram.X, 1.0 / share)]), np.full(gram.n, np.inf)
 
 
 def learned_html(estimator: BaseMKL) -> str:

@@ -39,7 +39,8 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     loss : {"hinge", "squared_hinge", "logistic", "smooth_hinge", "squared"} or Loss
     norm : 1, float > 1, "fixed" or WeightNorm
         Where the weights live: 1 keeps few terms, p > 1 keeps all, "fixed" learns none.
-    solver : {"auto", "silp", "analytic"} or Solver
+    solver : {"auto", "silp", "silp_chunking", "simple", "hessian", "analytic"} or Solver
+        How the weights are found; "auto" takes Newton's method for norm=1 and the closed form for p > 1.
     scaling : {"variance", "trace", None}
         Divide every term by its variance in feature space, so that no term wins by its units.
     tol : float

@@ -26,7 +26,7 @@ class MKLOneClass(OutlierMixin, BaseMKL):
     Attributes
     ----------
     offset_ : float
-        `decision_function` = `score_samples` − offset_.
+        `decision_function` is `score_samples` minus this.
 
     Examples
     --------

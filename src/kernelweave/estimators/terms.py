@@ -14,7 +14,7 @@ from ..kernels import Kernel, Laplacian
 
 SCALINGS = ("variance", "trace", None)
 #: A term whose variance is below this share of its size is constant but for rounding.
-DEAD = 1e-10
+DEAD = 1e-12
 
 
 @dataclass

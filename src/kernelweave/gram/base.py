@@ -119,9 +119,9 @@ class Combined:
         self.matrix, self.factor = matrix, factor
         self.gram: Any = gram
         self.weights: Any = weights
-        self.n = len(matrix) if matrix is not None else self.gram.n
+        self.n: int = len(matrix) if matrix is not None else self.gram.n
         #: What an identity among the terms adds to the diagonal, or None.
-        self.ridge: np.ndarray | None = None if gram is None else gram.ridge(self.weights)
+        self.ridge: np.ndarray | None = None if gram is None else self.gram.ridge(self.weights)
 
     def apply(self, coef: np.ndarray) -> np.ndarray:
         """Return K @ coef."""

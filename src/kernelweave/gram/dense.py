@@ -98,7 +98,7 @@ class DenseGram(Gram):
             return super().apply(coef, weights, at)
         out = np.zeros(coef.shape)
         for m in np.flatnonzero(weights):
-            out += weights[m] * self.factors[m] * product(self.matrix_of(m), coef)
+            out += weights[m] * self.factors[m] * product(self.matrix_of(int(m)), coef)
         return out
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
@@ -137,7 +137,7 @@ class DenseGram(Gram):
         cols = np.arange(self.n) if cols is None else cols
         out = np.zeros((len(rows), len(cols)))
         for m in np.flatnonzero(weights):
-            out += gather(self.matrix_of(m), rows, cols, weights[m] * self.factors[m])
+            out += gather(self.matrix_of(int(m)), rows, cols, weights[m] * self.factors[m])
         return out
 
     def diag_each(self) -> np.ndarray:

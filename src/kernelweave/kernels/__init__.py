@@ -1,26 +1,39 @@
 """Kernels: values that say what is similar."""
 
 from .base import Frozen, Kernel, Normalized, On, PerFeature, Product, Scaled, Sum, per_feature
+from .explicit import ExplicitKernel
 from .expression import as_kernel, parse
+from .gapped import GappedKmer
 from .identity import Identity
+from .mismatch import Mismatch
+from .oligo import LocalityImproved, Oligo
 from .precomputed import Function, Precomputed
+from .spectrum import Spectrum
 from .strings import Only, Split, StringKernel
 from .vectors import RBF, Laplacian, Linear, Polynomial
 from .weighted_degree import WeightedDegree
+from .words import BagOfWords
 
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
-KERNELS = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed, WeightedDegree)
+KERNELS = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed, WeightedDegree, LocalityImproved, Oligo)
+KERNELS += (Spectrum, Mismatch, GappedKmer, BagOfWords)
 
 __all__ = [
     "KERNELS",
     "RBF",
+    "BagOfWords",
+    "ExplicitKernel",
     "Frozen",
     "Function",
+    "GappedKmer",
     "Identity",
     "Kernel",
     "Laplacian",
     "Linear",
+    "LocalityImproved",
+    "Mismatch",
     "Normalized",
+    "Oligo",
     "On",
     "Only",
     "PerFeature",
@@ -28,6 +41,7 @@ __all__ = [
     "Precomputed",
     "Product",
     "Scaled",
+    "Spectrum",
     "Split",
     "StringKernel",
     "Sum",

@@ -124,6 +124,8 @@ def _pick(K: np.ndarray, rows: np.ndarray, cols: np.ndarray, name: str) -> np.nd
 
 
 def _checked(K: Any, psd: str, name: str) -> np.ndarray:
+    from .._fast.dense import size_and_skew
+
     if K is None:
         raise InputError(
             f"{name} was read from text and has no matrix; pass it with parse(text, matrices={{name: K}})."
@@ -139,12 +141,11 @@ def _checked(K: Any, psd: str, name: str) -> np.ndarray:
         )
     if K.dtype not in (np.float64, np.float32):
         K = K.astype(np.float64)
-    if not np.isfinite(K).all():
+    train = K[: K.shape[1]]
+    scale, skew = size_and_skew(train)
+    if not np.isfinite(scale) or not np.isfinite(K[K.shape[1] :]).all():
         row, column = np.argwhere(~np.isfinite(K))[0]
         raise InputError(f"{name} holds NaN or infinity, first at K[{row}, {column}].")
-    train = K[: K.shape[1]]
-    scale = float(np.abs(train).max(initial=0.0))
-    skew = float(np.abs(train - train.T).max(initial=0.0))
     if skew > 1e-8 * scale:
         raise InputError(
             f"{name} is not symmetric: |K - K'| reaches {skew:.3g}. Use (K + K.T) / 2 if that is what you mean."

@@ -90,17 +90,24 @@ class Polynomial(VectorKernel):
 
 @dataclass(eq=False, repr=False)
 class RBF(VectorKernel):
-    """k(x, y) = exp(−gamma ‖x − y‖²).
+    """k(x, y) = exp(−gamma ‖x − y‖²), or exp(−Σ_c gamma_c (x_c − y_c)²) with a width per column.
 
     Parameters
     ----------
-    gamma : float or None
-        Inverse squared width; None for 1 / number of columns.
+    gamma : float, list of float, "learn" or None
+        Inverse squared width, one for all columns or one for each (0 leaves a column out); None for
+        1 / number of columns. With "learn", an estimator finds one for each column.
     """
 
-    gamma: float | None = None
+    gamma: Any = None
 
     def between(self, A: Any, B: Any) -> np.ndarray:
+        if isinstance(self.gamma, (list, tuple, np.ndarray)):
+            roots = np.sqrt(_gammas(self.gamma, A.shape[1]))
+            A, B = (M.multiply(roots).tocsr() if sparse.issparse(M) else M * roots for M in (A, B))
+            return _exponential(_squared_distances(A, B), -1.0)
+        if isinstance(self.gamma, str):
+            raise InputError(f"{self!r} has no widths yet: an estimator finds them; its kernel_ shows them.")
         return _exponential(_squared_distances(A, B), -_gamma(self, A.shape[1]))
 
     def within(self, A: Any) -> np.ndarray:
@@ -132,6 +139,13 @@ def _gamma(kernel: RBF | Laplacian | Polynomial, n_columns: int) -> float:
     if not (isinstance(kernel.gamma, numbers.Real) and np.isfinite(kernel.gamma) and kernel.gamma > 0):
         raise InputError(f"{type(kernel).__name__} needs gamma > 0 (or None for 1 / columns); got {kernel.gamma!r}.")
     return float(kernel.gamma)
+
+
+def _gammas(gamma: Any, n_columns: int) -> np.ndarray:
+    values = np.asarray(gamma, dtype=np.float64)
+    if values.shape != (n_columns,) or not (np.isfinite(values).all() and (values >= 0).all()):
+        raise InputError(f"RBF needs one gamma ≥ 0 for each of the {n_columns} columns; got {gamma!r}.")
+    return values
 
 
 def _dot(A: Any, B: Any) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -39,8 +39,8 @@ class Rows:
     counts: np.ndarray
     starts: np.ndarray
     n_columns: int
-    #: Σ counts² of every sample, over all its features: also those without a number.
-    squares: np.ndarray
+    #: Σ counts^p of every sample for p = 0, 1, 2, over all its features: also those without a number.
+    powers: np.ndarray
     scale: np.ndarray | None = None
     weight: float = 1.0
 
@@ -55,19 +55,26 @@ class Rows:
     @property
     def diag(self) -> np.ndarray:
         """k(x, x) of every sample."""
-        return self.weight * (self.squares if self.scale is None else self.squares * self.scale**2)
+        return self.weight * (self.powers[2] if self.scale is None else self.powers[2] * self.scale**2)
 
     def scaled(self, factor: np.ndarray) -> Rows:
         """Return the rows times a factor each."""
-        scale = factor if self.scale is None else self.scale * factor
-        return Rows(*self.arrays, self.n_columns, self.squares, scale, self.weight)
+        return replace(self, scale=factor if self.scale is None else self.scale * factor)
+
+    def valued(self, values: str) -> Rows:
+        """Return the rows with "count" of every feature, "binary" (1 where it occurs) or "frequency" (its share)."""
+        if values == "binary":
+            return replace(self, counts=np.ones_like(self.counts), powers=self.powers[[0, 0, 0]])
+        if values == "frequency":
+            return self.scaled(1.0 / np.maximum(self.powers[1], 1.0))
+        return self
 
     def take(self, rows: np.ndarray) -> Rows:
         """Return some of the rows."""
         from .._fast.sparse import take
 
         scale = None if self.scale is None else self.scale[rows]
-        return Rows(*take(*self.arrays, rows), self.n_columns, self.squares[rows], scale, self.weight)
+        return Rows(*take(*self.arrays, rows), self.n_columns, self.powers[:, rows], scale, self.weight)
 
     @cached_property
     def by_feature(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -191,49 +198,48 @@ class KeyVocabulary(Vocabulary):
         return rows
 
     def _map_sorted(self, sequences: SequenceSet) -> Rows:
-        from .._fast.features import known_only, squared_sums
+        from .._fast.features import known_only, power_sums
         from .._fast.kmers import count_kmers
 
         size = 0 if self.dictionary is None else len(self.dictionary)
         ids, counts = self._room(sequences)
-        at, starts, squares = 0, [np.zeros(1, np.int64)], [np.zeros(0)]
+        at, starts, powers = 0, [np.zeros(1, np.int64)], [np.zeros((3, 0))]
         for keys, cuts in self._blocks(sequences):
             features, values, cuts = count_kmers(keys, cuts)
-            squares.append(squared_sums(values, cuts))
+            powers.append(power_sums(values, cuts))
             cuts = known_only(self._slots, self._entries, features, values, cuts, ids[at:], counts[at:])
             starts.append(cuts[1:] + at)
             at = int(starts[-1][-1])
-        return _rows(ids, counts, np.concatenate(starts), size, np.concatenate(squares))
+        return _rows(ids, counts, np.concatenate(starts), size, np.concatenate(powers, axis=1))
 
 
 class LongVocabulary(Vocabulary):
     """k-mers of any length, numbered by doubling: a long k-mer is a pair of shorter ones that have numbers."""
 
     def __init__(self, k: int, bits: int, size: int) -> None:
-        self.k = k
-        # where all 256 codes are letters, none is left to mark the unknown: letter 255 moves out of the way
-        self.bits, self._full = (bits + 1, True) if size == 256 else (bits, False)
+        self.k, self.size, self.bits = k, size, bits
         self.dictionaries: list[np.ndarray] = []
 
-    def _codes(self, sequences: SequenceSet) -> np.ndarray:
-        codes = sequences.flat_codes()
-        return np.where(codes == 255, 256, codes).astype(np.uint16) if self._full else codes
+    def _letters(self, sequences: SequenceSet) -> tuple[np.ndarray, np.ndarray, int, int]:
+        """Return codes, offsets, k and bits."""
+        codes, bits = sequences.flat_codes(), self.bits
+        if self.size == 256:  # all codes are letters, so none is left to mark the unknown: letter 255 makes way
+            codes, bits = np.where(codes == 255, 256, codes).astype(np.uint16), bits + 1
+        return codes, sequences.offsets, self.k, bits
 
     def fit(self, sequences: SequenceSet) -> Rows:
         from .._fast.kmers import fit_long
 
-        keys, starts, self.dictionaries = fit_long(self._codes(sequences), sequences.offsets, self.k, self.bits)
+        keys, starts, self.dictionaries = fit_long(*self._letters(sequences))
         return self._count(keys, starts)
 
     def map(self, sequences: SequenceSet) -> Rows:
         from .._fast.kmers import map_long
 
-        every = LongVocabulary.__new__(LongVocabulary)  # all features count for k(x, x), also the unknown ones
-        every.k, every.bits, every._full = self.k, self.bits, self._full
-        keys, starts = map_long(self._codes(sequences), sequences.offsets, self.k, self.bits, self.dictionaries)
+        keys, starts = map_long(*self._letters(sequences), self.dictionaries)
         rows = self._count(keys, starts)
-        rows.squares = every.fit(sequences).squares
-        return rows
+        # features without a number count, too, for k(x, x)
+        return replace(rows, powers=LongVocabulary(self.k, self.bits, self.size).fit(sequences).powers)
 
     def _count(self, keys: np.ndarray, starts: np.ndarray) -> Rows:
         from .._fast.features import count_table
@@ -260,7 +266,7 @@ class WordVocabulary(Vocabulary):
         return self._count(sequences, lambda word: self.numbers.get(word, -1))
 
     def _count(self, sequences: SequenceSet, number: Callable[[str], int]) -> Rows:
-        ids, counts, starts, squares = [], [], [0], []
+        ids, counts, starts, powers = [], [], [0], []
         for text in sequences:
             found = Counter(self.words(text))
             row = np.fromiter(map(number, found), np.int32, len(found))
@@ -268,17 +274,17 @@ class WordVocabulary(Vocabulary):
             ids.append(row[row >= 0])
             counts.append(values[row >= 0])
             starts.append(starts[-1] + len(ids[-1]))
-            squares.append(values @ values)
+            powers.append((len(values), values.sum(), values @ values))
         flat = (np.concatenate([np.zeros(0, np.int32), *ids]), np.concatenate([np.zeros(0), *counts]))
-        return Rows(*flat, np.array(starts), len(self.numbers), np.array(squares))
+        return Rows(*flat, np.array(starts), len(self.numbers), np.array(powers, dtype=np.float64).reshape(-1, 3).T)
 
 
 def _rows(
-    ids: np.ndarray, counts: np.ndarray, starts: np.ndarray, n_columns: int, squares: np.ndarray | None = None
+    ids: np.ndarray, counts: np.ndarray, starts: np.ndarray, n_columns: int, powers: np.ndarray | None = None
 ) -> Rows:
-    """Cut the room that was not needed, and add up squares."""
-    from .._fast.features import squared_sums
+    """Cut the room that was not needed, and add up powers."""
+    from .._fast.features import power_sums
 
     ids.resize(int(starts[-1]), refcheck=False)  # in place: a copy would double what is held
     counts.resize(int(starts[-1]), refcheck=False)
-    return Rows(ids, counts, starts, n_columns, squared_sums(counts, starts) if squares is None else squares)
+    return Rows(ids, counts, starts, n_columns, power_sums(counts, starts) if powers is None else powers)

@@ -33,7 +33,8 @@ class BoxQP:
         room = (self.upper if left > 0 else self.lower) - a
         # fill sample by sample up to the bounds: sparse, as a start should be
         fill = np.clip(left - np.concatenate([[0.0], np.cumsum(room)[:-1]]), *sorted((0.0, left)))
-        return a + (np.minimum(fill, room) if left > 0 else np.maximum(fill, room))
+        filled = a + (np.minimum(fill, room) if left > 0 else np.maximum(fill, room))
+        return np.clip(filled, self.lower, self.upper)  # a sum may round past its bound
 
 
 class Loss:

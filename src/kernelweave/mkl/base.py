@@ -33,6 +33,8 @@ class Step:
     quad: np.ndarray
     upper: float
     lower: float
+    #: What only the solver that made the step understands, to go on from it.
+    memory: Any = None
 
     @property
     def coef(self) -> np.ndarray:
@@ -174,7 +176,7 @@ class Result:
 
     @property
     def gap(self) -> float:
-        """(best upper − best lower) / |best upper|."""
+        """``(best upper − best lower) / |best upper|``."""
         return relative_gap(self.upper, self.lower)
 
     @property
@@ -238,6 +240,7 @@ def run(
     finally:
         steps.close()
     assert best is not None
+    best = replace(best, memory=step.memory)  # the best weights, but all that was learned on the way
     return Result(best, upper, lower, reason, history, problem.n_solves)
 
 
@@ -258,6 +261,6 @@ def uncertified(weights: np.ndarray, states: tuple[DualState, ...]) -> Step:
     return Step(weights, states, np.empty(0), sum(state.upper for state in states), -np.inf)
 
 
-def with_lower(step: Step, lower: float) -> Step:
+def with_lower(step: Step, lower: float, memory: Any = None) -> Step:
     """Return the step with a lower bound that a solver proved by other means, where it is better."""
-    return replace(step, lower=max(step.lower, lower))
+    return replace(step, lower=max(step.lower, lower), memory=memory)

@@ -49,9 +49,10 @@ class Hessian(Solver):
             slope = -0.5 * float(step.quad @ direction)
             if not slope < 0:
                 return
-            step = self._walk(problem, step, direction, slope, gap)
-            if step is None:
+            lower = self._walk(problem, step, direction, slope, gap)
+            if lower is None:
                 return
+            step = lower
             gap = yield step
 
     def _walk(self, problem: Problem, step: Step, direction: np.ndarray, slope: float, gap: float) -> Step | None:
@@ -91,21 +92,33 @@ def newton_target(problem: Problem, step: Step) -> np.ndarray:
 
 def machine_hessian(problem: Problem, step: Step, machine: Machine, state: DualState, some: np.ndarray) -> np.ndarray:
     """Return Q'ĀQ of one machine for some of the terms."""
+    F, ridge = free_samples(machine, state)
+    if len(F) < 2:
+        return np.zeros((len(some), len(some)))
+    return bordered_solve(
+        problem.combined(step.weights).block(F, F), ridge, problem.gram.apply_some(some, F, state.coef).T
+    )
+
+
+def free_samples(machine: Machine, state: DualState) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples whose coef moves with the kernel, and the ridge that their loss adds."""
     if isinstance(machine.loss, SmoothLoss):
         qp = machine.loss.dual(machine.y, machine.C, state.f + state.intercept)
     else:
         qp = machine.qp
     F = free_set(qp, state.coef)
-    if len(F) < 2:
-        return np.zeros((len(some), len(some)))
-    A = problem.combined(step.weights).block(F, F)
-    A.flat[:: len(F) + 1] += qp.ridge[F]
-    A.flat[:: len(F) + 1] += 1e-12 * float(np.trace(A)) / len(F)
-    Q = problem.gram.apply_some(some, F, state.coef).T
+    return F, qp.ridge[F]
+
+
+def bordered_solve(A: np.ndarray, ridge: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Return Q'ĀQ with Ā the inverse of [A + diag(ridge), 1; 1', 0] without its border; A is overwritten."""
+    n = len(A)
+    A.flat[:: n + 1] += ridge
+    A.flat[:: n + 1] += 1e-12 * float(np.trace(A)) / n
     factor, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
     if failed:
-        return np.zeros((len(some), len(some)))
-    half = lapack.dtrtrs(factor, np.column_stack([Q, np.ones(len(F))]), lower=1)[0]
+        return np.zeros((Q.shape[1], Q.shape[1]))
+    half = lapack.dtrtrs(factor, np.column_stack([Q, np.ones(n)]), lower=1)[0]
     QQ, one = half[:, :-1], half[:, -1]
     along = one @ QQ  # what the constraint Σ coef = total takes away
     return QQ.T @ QQ - np.outer(along, along) / float(one @ one)

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from .base import Problem
+
+
+@dataclass
+class Cuts:
+    """Linear lower bounds of the objective, which hold for the machines they were made with."""
+
+    linears: np.ndarray
+    quads: np.ndarray
+    machines: list[tuple[np.ndarray, np.ndarray]]
+
+    def hold(self, problem: Problem) -> bool:
+        """Say whether the problem's machines are those the cuts were made with."""
+        mine, theirs = self.machines, [(machine.C, machine.y) for machine in problem.machines]
+        same = all(
+            np.array_equal(a, b)
+            for one, other in zip(mine, theirs, strict=True)
+            for a, b in zip(one, other, strict=True)
+        )
+        return same and self.quads.shape[1] == problem.gram.n_terms
 
 
 class MasterLP:
@@ -54,6 +76,19 @@ class MasterLP:
         index = np.arange(self.n_terms + 1, dtype=np.int32)
         row = np.append(0.5 * quad / self._scale, 1.0)
         self.highs.addRow(linear / self._scale, self._infinity, self.n_terms + 1, index, row)
+
+    def cuts(self, problem: Problem) -> Cuts:
+        """Return the cuts, with what they hold for: the costs and targets of the machines."""
+        return Cuts(self.linears, self.quads, [(machine.C, machine.y) for machine in problem.machines])
+
+    def recall(self, problem: Problem) -> np.ndarray | None:
+        """Take over the cuts of the step that the problem starts from, if they hold; return their best weights."""
+        known = None if problem.start is None else problem.start.memory
+        if not isinstance(known, Cuts) or not known.hold(problem):
+            return None
+        for linear, quad in zip(known.linears, known.quads, strict=True):
+            self.add_cut(float(linear), quad)
+        return self.solve()[0]
 
     def solve(self) -> tuple[np.ndarray | None, float]:
         """Return the best weights (None where the LP cannot be solved) and a lower bound of the MKL objective.

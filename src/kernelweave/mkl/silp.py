@@ -22,11 +22,13 @@ class SILP(Solver):
 
     def steps(self, problem: Problem) -> Steps:
         master = MasterLP(problem.gram.n_terms)
-        weights, states, gap, bound = problem.start_weights(), None, np.inf, -np.inf
+        weights, states, gap, bound = master.recall(problem), None, np.inf, -np.inf
+        if weights is None:
+            weights = problem.start_weights()
         while True:
             step = problem.solve(weights, states, problem.inner_tol(gap))
-            gap = yield with_lower(step, bound)
             master.add_cut(step.linear, step.quad)
+            gap = yield with_lower(step, bound, master.cuts(problem))
             best, bound = master.solve()
             if best is None:  # the steps so far stay what they are
                 return

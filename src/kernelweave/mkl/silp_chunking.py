@@ -35,7 +35,9 @@ class SILPChunking(Solver):
     def steps(self, problem: Problem) -> Steps:
         master = MasterLP(problem.gram.n_terms)
         duals = [choose(machine) for machine in problem.machines]
-        weights, bound, theta = problem.start_weights(), -np.inf, -np.inf
+        weights, bound, theta = master.recall(problem), -np.inf, -np.inf
+        if weights is None:
+            weights = problem.start_weights()
         K = problem.combined(weights)
         given = [None] * len(duals) if problem.start is None else [state.coef for state in problem.start.states]
         states = [d.start(m, K, coef) for d, m, coef in zip(duals, problem.machines, given, strict=True)]
@@ -48,7 +50,7 @@ class SILPChunking(Solver):
                 states[i] = replace(moved, f=weights @ each[i]).certified(machine)
             step = problem.certify(weights, tuple(states))
             problem.n_solves += 1
-            gap = yield with_lower(step, bound)
+            gap = yield with_lower(step, bound, master.cuts(problem))
             value = step.linear - 0.5 * float(weights @ step.quad)
             if value > theta + self.violation * gap * abs(value) or _solved(states, problem.inner_tol(gap)):
                 master.add_cut(step.linear, step.quad)

@@ -8,7 +8,6 @@ from ..norms import Polyhedral
 from .base import Problem, Solver, Step, Steps
 
 
-
 class Simple(Solver):
     """Reduced gradient descent over the simplex (Rakotomamonjy, Bach, Canu and Grandvalet 2008).
 
@@ -62,9 +61,7 @@ class Simple(Solver):
             here = there
         return self._search(problem, here, direction, float(room.min()), there, tol)
 
-    def _search(
-        self, problem: Problem, here: Step, direction: np.ndarray, end: float, there: Step, tol: float
-    ) -> Step:
+    def _search(self, problem: Problem, here: Step, direction: np.ndarray, end: float, there: Step, tol: float) -> Step:
         """Return a low point between `here` and `there`, where the slope has all but gone."""
         best = here if len(here.quad) else problem.certify(here.weights, here.states)
         low, slope = 0.0, -0.5 * float(best.quad @ direction)

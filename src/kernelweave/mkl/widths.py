@@ -1,0 +1,151 @@
+"""Kernel parameters beyond weights: one RBF width per feature, by Newton's method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..dual import Machine
+from ..gram.dense import DenseGram
+from ..kernels import RBF
+from ..norms import Fixed
+from ..views import ArrayViews
+from .base import Problem, Step
+from .hessian import bordered_solve, free_samples
+
+#: Widths are looked for between these, in units of one over the squared spread of the features.
+LOWEST, HIGHEST = 1e-8, 1e3
+#: A width of less than this share of the largest is reported as zero: the feature is not used.
+FORGOTTEN = 1e-4
+
+
+@dataclass
+class Widths:
+    """What a search for widths found; the problem is not convex, so other starts may end elsewhere."""
+
+    gamma: np.ndarray
+    objective: float
+    #: Objective of the best point after every step, one list per start.
+    histories: list[list[float]] = field(default_factory=list)
+
+    @property
+    def note(self) -> str:
+        """What a user should know of how sure the result is."""
+        ends = ", ".join(f"{history[-1]:.6g}" for history in self.histories)
+        return (
+            f"widths were found by descent on a function that is not convex: {len(self.histories)} start(s) ended at "
+            f"objectives {ends}; the lowest was kept, and there may be lower ones"
+        )
+
+
+def learn_widths(
+    X: np.ndarray,
+    machines: Sequence[Machine],
+    *,
+    n_starts: int = 3,
+    max_iter: int = 50,
+    tol: float = 1e-3,
+    deadline: float = np.inf,
+    random_state: int | np.random.Generator | None = None,
+) -> Widths:
+    """Find gamma_c > 0 such that exp(−Σ_c gamma_c (x_c − y_c)²), at variance 1, makes the machines' objective low.
+
+    J(log gamma) has the gradient −½ coef'∂K coef and the Hessian Q'ĀQ − ½ coef'∂²K coef, with Q = ∂K coef at
+    the free samples; the second part can be negative, so the steps use the Hessian's absolute
+    eigenvalues. Costs n² d² a step.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    machines : the machines whose summed objective is lowered
+    n_starts : how many starting points; the first has equal widths, the others are random
+    max_iter : most Newton steps per start
+    tol : relative decrease below which a start has ended
+    """
+    rng = np.random.default_rng(random_state)
+    spread = np.maximum(X.var(axis=0), 1e-300)
+    d = X.shape[1]
+    found, histories = [], []
+    for number in range(n_starts):
+        theta = np.full(d, -np.log(d)) + (rng.normal(0.0, 1.0, d) if number else 0.0)
+        theta, history = _descend(X / np.sqrt(spread), machines, theta, max_iter, tol, deadline)
+        found.append(theta)
+        histories.append(history)
+    best = int(np.argmin([history[-1] for history in histories]))
+    gamma = np.exp(found[best])
+    gamma[gamma < FORGOTTEN * gamma.max()] = 0.0
+    return Widths(gamma / spread, histories[best][-1], histories)
+
+
+def _descend(
+    X: np.ndarray, machines: Sequence[Machine], theta: np.ndarray, max_iter: int, tol: float, deadline: float
+) -> tuple[np.ndarray, list[float]]:
+    """Return where Newton's method with backtracking ends, and the objectives on the way."""
+    distances = (X[:, None, :] - X[None, :, :]) ** 2
+    point = _Point(distances, machines, theta, None, deadline)
+    history = [point.step.upper]
+    for _ in range(max_iter):
+        gradient, hessian = point.derivatives()
+        values, vectors = np.linalg.eigh(hessian)
+        size = np.maximum(np.abs(values), 1e-3 * np.abs(values).max() + 1e-12)
+        direction = -vectors @ ((vectors.T @ gradient) / size)
+        direction *= min(1.0, 2.0 / np.abs(direction).max())  # a width moves by a factor e² at most
+        length, better = 1.0, None
+        while length > 1e-3:
+            target = np.clip(theta + length * direction, np.log(LOWEST), np.log(HIGHEST))
+            trial = _Point(distances, machines, target, point.step, deadline)
+            if trial.step.upper < point.step.upper + 1e-4 * float(gradient @ (target - theta)):
+                better = trial
+                break
+            length *= 0.4
+        if better is None:
+            break
+        gain = point.step.upper - better.step.upper
+        point, theta = better, target
+        history.append(point.step.upper)
+        if gain <= tol * abs(point.step.upper) or point.problem.out_of_time():
+            break
+    return theta, history
+
+
+class _Point:
+    """The machines solved at one set of widths, and the derivatives there."""
+
+    def __init__(
+        self, distances: np.ndarray, machines: Sequence[Machine], theta: np.ndarray, start: Step | None, deadline: float
+    ) -> None:
+        self.distances, self.gamma = distances, np.exp(theta)
+        n = len(distances)
+        self.K = np.exp(-distances @ self.gamma)
+        self.variance = max(1.0 - float(self.K.mean()), 1e-12)
+        gram = DenseGram([RBF()], ArrayViews(np.empty((n, 1))), [self.K], factors=np.array([1.0 / self.variance]))
+        self.problem = Problem(gram, machines, Fixed(), tol=1e-6, deadline=deadline)
+        self.step = self.problem.solve(np.ones(1), None if start is None else start.states, 1e-8)
+
+    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return gradient and Hessian of the objective in log gamma."""
+        n, d = len(self.K), len(self.gamma)
+        flat = self.distances.reshape(-1, d) * -self.gamma  # ∂K = flat · K
+        scale, mean = 1.0 / self.variance, 1.0 / n**2
+        KD = self.K.reshape(-1, 1) * flat
+        # 1/variance depends on the widths too: its first and second derivatives
+        dv, ddv = -mean * KD.sum(axis=0), -mean * (flat.T @ KD + np.diag(KD.sum(axis=0)))
+        ds = -(scale**2) * dv
+        dds = 2.0 * scale**3 * np.outer(dv, dv) - scale**2 * ddv
+        gradient, hessian = np.zeros(d), np.zeros((d, d))
+        for machine, state in zip(self.problem.machines, self.step.states, strict=True):
+            a = state.coef
+            M = (np.outer(a, a) * self.K).reshape(-1, 1)
+            first, second, quad = (M * flat).sum(axis=0), flat.T @ (M * flat), float(M.sum())
+            second += np.diag(first)
+            gradient -= 0.5 * (scale * first + quad * ds)
+            hessian -= 0.5 * (scale * second + np.outer(ds, first) + np.outer(first, ds) + quad * dds)
+            F, ridge = free_samples(machine, state)
+            if len(F) >= 2:
+                Ka = self.K[F] @ a
+                Q = scale * np.einsum("fjd,j->fd", KD.reshape(n, n, d)[F], a) + np.outer(Ka, ds)
+                A = scale * self.K[np.ix_(F, F)]
+                hessian += bordered_solve(A, ridge, Q)
+        return gradient, hessian
