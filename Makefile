@@ -19,7 +19,7 @@ demo: .venv/demo.stamp ## set up and run the demonstration
 	@$(BIN)/python -m kernelweave.demo $(ARGS)
 
 test: .venv/test.stamp ## run the tests; one part of them: make test ARGS="-k smo"
-	@$(BIN)/python -m pytest -n auto $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: .venv/lint.stamp ## check style and formatting
 	@$(BIN)/ruff check $(ARGS)

@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "estimators": ("MKLClassifier", "MKLOneClass", "MKLRegressor"),
+    "estimators": ("MKLClassifier", "MKLOneClass", "MKLRegressor", "PositionalMarkovChain"),
     "kernels": (
         "RBF",
-        "Frozen",
+        "Frozen", "Identity",
         "Kernel",
         "Laplacian",
         "Linear",

@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d, validate_data
 
-from .errors import DataWarning, InputError
+from .errors import DataWarning, InputError, InputTypeError
 from .kernels import Kernel
 from .kernels.base import typed
 from .views import ArrayViews, TableViews, Views, as_views
@@ -26,6 +26,11 @@ CLASS_RATIO = 1e3
 def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
     """Return X as views, checked against what the kernel reads and what the estimator was fitted on."""
     numbers_only = {leaf.reads for leaf in kernel.leaves()} <= {"numbers"}
+    if numbers_only and _is_text(X):
+        raise InputTypeError(
+            f"X holds strings, but {kernel!r} needs numbers. For sequences use a kernel on them, such as "
+            "WeightedDegree(degree=8) or Spectrum(k=6)."
+        )
     if not isinstance(X, (Views, dict)) and not _is_frame(X) and not _is_list_of_views(X) and numbers_only:
         checked = validate_data(
             estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=1 + reset
@@ -45,11 +50,22 @@ def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
         )
     if len(views) < 1 + reset:
         raise InputError(f"Found {len(views)} sample(s), while a minimum of {1 + reset} is required.")
+    if reset:
+        kernel.check(views)
     return views
 
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and not sparse.issparse(X)
+
+
+def _is_text(X: Any) -> bool:
+    """Whether X is one column of strings, however it is held."""
+    if isinstance(X, (list, tuple)):
+        return bool(X) and all(isinstance(row, (str, bytes)) for row in X)
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and (X.dtype.kind in "SUT" or (X.dtype == object and _is_text(X.tolist())))
+    return type(X).__name__ == "SequenceSet"
 
 
 def _is_list_of_views(X: Any) -> bool:

@@ -56,15 +56,25 @@ class Views:
         """Return the data as the user would know them, for callables."""
         raise NotImplementedError
 
+    def _letters(self) -> Any:
+        """Return the single column, which is to be read as strings."""
+        return self.column()
+
     def sequences(self, alphabet: str | Alphabet = "auto") -> SequenceSet:
         """Return the single column as sequences of letters; they are read once and remembered."""
         if alphabet not in self._sequences:
             from .sequences import as_sequences
 
-            found = as_sequences(self.column(), alphabet)
+            found = as_sequences(self._letters(), alphabet)
             for name in (alphabet, found.alphabet, found.alphabet.name):  # however it is asked for next
                 self._sequences.setdefault(name, found)
         return self._sequences[alphabet]
+
+    def sequences_like(self, others: SequenceSet) -> SequenceSet:
+        """Return the single column as sequences over the alphabet of others, and keep to it from now on."""
+        found = self.sequences(others.alphabet)
+        self._sequences["auto"] = found  # a guess of its own could read the same letters otherwise
+        return found
 
     def _child(self, picked: list[int], make: Callable[[], Views]) -> Views:
         """Return the view of some columns; a single one is made once, so that what it remembers is not lost."""
@@ -154,6 +164,14 @@ class ArrayViews(Views):
 
     def native(self) -> Any:
         return self.data
+
+    def _letters(self) -> Any:
+        if sparse.issparse(self.data) or self.data.dtype.kind in "biufc":
+            raise InputTypeError(
+                f"This kernel compares sequences of letters, but X holds {self.data.dtype} numbers. Pass strings, or "
+                "use a kernel on numbers such as RBF."
+            )
+        return self.column()
 
 
 class TableViews(Views):
@@ -247,6 +265,9 @@ class DictViews(Views):
 
     def sequences(self, alphabet: str | Alphabet = "auto") -> SequenceSet:
         return self._single().sequences(alphabet)
+
+    def sequences_like(self, others: SequenceSet) -> SequenceSet:
+        return self._single().sequences_like(others)
 
     def column(self) -> Any:
         return self._single().column()

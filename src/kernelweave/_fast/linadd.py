@@ -266,26 +266,35 @@ def lookup_letters(forest, codes, out, each):
                     out[row, j] += values[segment, 1] + values[segment, 2] * forest.sums[i, depth]
 
 
-def add_scores(forest, codes, out):
-    """Any forest with summed levels, codes (n, L) uint8, also ambiguous: out (1 or positions, n) += scores."""
+def pack_queries(codes):
+    """DNA codes (n, L) uint8 -> what an exact64 forest looks up: words, rows with ambiguous letters, their runs."""
+    doubtful = ambiguous_rows(codes, 4)
+    return pack_words(codes), doubtful, valid_runs(codes, doubtful, 4)
+
+
+def add_scores(forest, codes, out, packed=None):
+    """Any forest with summed levels, codes (n, L) uint8, also ambiguous: out (1 or positions, n) += scores.
+
+    packed: what `pack_queries` made of the codes before, for an exact64 forest.
+    """
     if not forest.exact64:
         lookup_letters(forest, codes, out, False)
         return
-    words, doubtful = pack_words(codes), ambiguous_rows(codes, 4)
+    words, doubtful, runs = packed or pack_queries(codes)
     before = out[:, doubtful]
     lookup(forest, words, out)
     if len(doubtful):
         out[:, doubtful] = before
-        lookup_limited(forest, words, doubtful, valid_runs(codes, doubtful, 4), out)
+        lookup_limited(forest, words, doubtful, runs, out)
 
 
-def add_degree_scores(forest, codes, out):
+def add_degree_scores(forest, codes, out, packed=None):
     """Any forest with plain levels: out (degree or positions * degree, n) += the part of every degree."""
     if not forest.exact64:
         lookup_letters(forest, codes, out, True)
         return
-    words, doubtful = pack_words(codes), ambiguous_rows(codes, 4)
-    queries, runs = np.arange(len(codes)), np.zeros((0, 0), np.int32)
+    words, doubtful, runs = packed or pack_queries(codes)
+    clean = np.setdiff1d(np.arange(len(codes)), doubtful, assume_unique=True)
+    lookup_degrees(forest, words, clean, np.zeros((0, 0), np.int32), out)
     if len(doubtful):
-        runs = valid_runs(codes, queries, 4)
-    lookup_degrees(forest, words, queries, runs, out)
+        lookup_degrees(forest, words, doubtful, runs, out)

@@ -8,7 +8,7 @@ from kernelweave._fast.bits import AMBIGUOUS
 
 @jit
 def placed_words(codes, offsets, k, bits):
-    """Codes (N,), offsets (n + 1,) -> words (M,) uint64, places (M,) int64, starts (n + 1,): sorted by word, then place.
+    """Codes (N,), offsets (n + 1,) -> words (M,) uint64, places (M,) int64, starts (n + 1,): by word, then place.
 
     A letter takes `bits` bits, k * bits <= 64; words with ambiguous letters are left out.
     """

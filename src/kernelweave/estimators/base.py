@@ -147,22 +147,39 @@ class BaseMKL(BaseEstimator):
 
     def _parts(self, X: Any) -> np.ndarray:
         """Return what every term adds to every decision value: (n_terms, n_samples, n_machines)."""
-        check_is_fitted(self)
-        views = check_X(self, X, self._kernel(), reset=False)
-        weights = np.atleast_2d(self.weights_)
+        views, weights, used = self._at(X)
         out = np.zeros((len(self._terms), len(views), len(self.intercept_)))
-        used = np.flatnonzero(weights.any(axis=0))
-        if len(used) == 0 or len(self.support_) == 0:
+        if len(used) == 0:
             return out
-        gram = for_prediction([self._terms[m] for m in used], self._support_views, 1.0 / self.scales_[used])
-        with blas_threads(count_jobs(self.n_jobs)):
+        with blas_threads(n_jobs := count_jobs(self.n_jobs)):
+            gram = self._prediction_gram(used, n_jobs)
             each = gram.apply_each(np.ascontiguousarray(self.dual_coef_.T), views)
         out[used] = each * weights.T[used][:, None, :]
         return out
 
+    def _at(self, X: Any) -> tuple[Views, np.ndarray, np.ndarray]:
+        """Return new samples, the weights as a matrix, and the terms that add anything to the decision values."""
+        check_is_fitted(self)
+        weights = np.atleast_2d(self.weights_)
+        used = np.flatnonzero(weights.any(axis=0)) if len(self.support_) else np.arange(0)
+        return check_X(self, X, self._kernel(), reset=False), weights, used
+
+    def _prediction_gram(self, used: np.ndarray, n_jobs: int) -> Gram:
+        return for_prediction([self._terms[m] for m in used], self._support_views, 1.0 / self.scales_[used], n_jobs)
+
     def _decide(self, X: Any) -> np.ndarray:
         """Return decision values, (n_samples, n_machines)."""
-        return self._parts(X).sum(axis=0) + self.intercept_
+        views, weights, used = self._at(X)
+        out = np.tile(self.intercept_, (len(views), 1))
+        if len(used) == 0:
+            return out
+        with blas_threads(n_jobs := count_jobs(self.n_jobs)):
+            gram, coef = self._prediction_gram(used, n_jobs), np.ascontiguousarray(self.dual_coef_.T)
+            if len(weights) == 1:
+                return out + gram.apply(coef, weights[0, used], views)
+            for c, row in enumerate(weights):
+                out[:, c] += gram.apply(np.ascontiguousarray(coef[:, c]), row[used], views)
+        return out
 
     def _split(self, X: Any, score: float) -> np.ndarray:
         """Share a score among the terms, by their part in the variance of the decision values."""

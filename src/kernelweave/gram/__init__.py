@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +16,21 @@ from .base import Combined, Gram
 from .cached import CachedGram
 from .dense import DenseGram
 from .diagonal import DiagonalGram
+from .features import FeatureGram
+from .linadd import LinaddGram
 from .stacked import StackedGram
 from .streamed import StreamedGram
 
+#: With more samples than this, terms that need no matrix get none.
+LINADD_SAMPLES = 10_000
 #: Terms that must fit as matrices where the others are streamed.
 MIN_HELD_TERMS = 60
 #: Rows that a cache must hold at the least for a solver to make headway.
 MIN_CACHED_ROWS = 64
 
-GRAMS = (DenseGram, CachedGram, StreamedGram, DiagonalGram, StackedGram)
+GRAMS = (DenseGram, CachedGram, StreamedGram, DiagonalGram, LinaddGram, FeatureGram, StackedGram)
+#: Grams without a matrix, by what a kernel says of itself (`Kernel.gram_kind`).
+MATRIX_FREE: dict[str, Callable[..., Gram]] = {"linadd": LinaddGram, "features": FeatureGram}
 
 
 def bind(
@@ -36,7 +43,8 @@ def bind(
 ) -> Gram:
     """Bind the terms of a kernel to data, as the memory budget allows.
 
-    Matrices in float64 where they fit, in float32 where only those fit (or in a
+    Terms that need no matrix (`Kernel.gram_kind`) get none where there are more than 10,000 samples, or where the
+    matrices do not fit. All others: matrices in float64 where they fit, in float32 where only those fit (or in a
     memory-mapped file where a directory is given): n_terms · n² numbers. Otherwise, with many
     terms on few samples, terms are streamed and only the active ones held; with many
     samples, rows are computed on demand and the latest kept.
@@ -46,10 +54,27 @@ def bind(
     MemoryBudgetError
         Where not even a small cache fits; says how much it would take and what to do.
     """
-    terms = kernel.terms(X)
-    n, budget = len(X), budget_bytes(memory)
-    fresh = sum(not term.stored for term in terms)
-    whole = 8 * n * n * (fresh + (len(terms) > 1))  # the combined matrix counts too
+    terms, budget = kernel.terms(X), budget_bytes(memory)
+    matrix_free = any(term.gram_kind in MATRIX_FREE for term in terms)
+    if not matrix_free or (len(X) <= LINADD_SAMPLES and _matrix_bytes(terms, len(X)) <= budget):
+        return bind_matrices(terms, X, budget, directory, n_jobs)
+    grams: list[Gram] = []
+    for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind)):
+        group = tuple(some)
+        grams.append(make(group, X, n_jobs) if make else bind_matrices(group, X, budget, directory, n_jobs))
+    return grams[0] if len(grams) == 1 else StackedGram(grams)
+
+
+def _matrix_bytes(terms: Sequence[Kernel], n: int) -> int:
+    """Bytes of all matrices that are not there yet, and of the combined one."""
+    return 8 * n * n * (sum(not term.stored for term in terms) + (len(terms) > 1))
+
+
+def bind_matrices(
+    terms: Sequence[Kernel], X: Views, budget: int, directory: str | Path | None = None, n_jobs: int = 1
+) -> Gram:
+    """Bind terms by their matrices: whole, in single precision, one after another, or row by row."""
+    n, whole = len(X), _matrix_bytes(terms, len(X))
     if whole <= budget or directory is not None:
         return DenseGram.compute(terms, X, directory=directory, n_jobs=n_jobs)
     if whole // 2 <= budget:
@@ -61,13 +86,17 @@ def bind(
         return CachedGram(terms, X, cache_bytes=budget // 2)
     raise MemoryBudgetError(
         f"{len(terms)} terms on {n:,} samples take {readable(whole)} as matrices, {readable(2 * least)} with the "
-        f"smallest cache of rows; the budget is {readable(budget)}. Raise memory=..., use fewer terms, or fewer samples."
+        f"smallest cache of rows; the budget is {readable(budget)}. Raise memory=..., or use fewer terms or samples."
     )
 
 
-def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray) -> Gram:
+def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray, n_jobs: int = 1) -> Gram:
     """Bind terms to support samples, to be multiplied with new samples only: nothing is held."""
-    return CachedGram(terms, X, factors=factors)
+    grams: list[Gram] = []
+    for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind)):
+        group = tuple(some)
+        grams.append(make(group, X, n_jobs) if make else CachedGram(group, X))
+    return (grams[0] if len(grams) == 1 else StackedGram(grams)).rescaled(factors)
 
 
 __all__ = [
@@ -76,7 +105,9 @@ __all__ = [
     "Combined",
     "DenseGram",
     "DiagonalGram",
+    "FeatureGram",
     "Gram",
+    "LinaddGram",
     "StackedGram",
     "StreamedGram",
     "bind",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,8 @@ class Family:
 
     def sequences(self, X: Views, like: SequenceSet | None = None) -> SequenceSet:
         """Return the sequences that the family sees, over the alphabet of others where given."""
-        return self.seen(X).sequences(self.core.alphabet if like is None else like.alphabet)
+        seen = self.seen(X)
+        return seen.sequences(self.core.alphabet) if like is None else seen.sequences_like(like)
 
     def roots(self, X: Views) -> np.ndarray | None:
         """Return 1 / √k(x, x) of every sample, or None where the terms are not normalised."""
@@ -123,7 +123,7 @@ def block_of(family: Family, table: np.ndarray, a: SequenceSet, b: SequenceSet) 
         delta = family.core.distance_weights()
         limits = np.full(len(table), len(delta) - 1)
         wd_shift_block(planes_of(a), planes_of(b), table[0].copy(), delta, limits, out)
-    elif (table == table[0]).all():
+    elif is_even(table):
         wd_block(planes_of(a), planes_of(b), table[0].copy(), out)
     else:
         wd_weighted_block(code_matrix(a), code_matrix(b), cumulative(table), out)
@@ -133,8 +133,3 @@ def block_of(family: Family, table: np.ndarray, a: SequenceSet, b: SequenceSet) 
 def is_even(table: np.ndarray) -> bool:
     """Whether all positions have the same weights, so that pairs are compared bit by bit."""
     return bool((table == table[0]).all())
-
-
-def runs_of_kinds(terms: Sequence[Kernel]) -> list[tuple[str, list[Kernel]]]:
-    """Cut the terms where the kind of their gram changes."""
-    return [(kind, list(group)) for kind, group in groupby(terms, key=lambda term: term.gram_kind)]

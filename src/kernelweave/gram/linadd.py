@@ -35,9 +35,7 @@ class LinaddGram(Gram):
         Threads.
     """
 
-    def __init__(
-        self, terms: Sequence[Kernel], X: Views, n_jobs: int = 1, factors: np.ndarray | None = None
-    ) -> None:
+    def __init__(self, terms: Sequence[Kernel], X: Views, n_jobs: int = 1, factors: np.ndarray | None = None) -> None:
         super().__init__(terms, X, factors)
         self.n_jobs = n_jobs
         self.families = families_of(self.terms)
@@ -166,7 +164,7 @@ def scores(
 
     def work(part: slice) -> None:
         for r in range(part.start, part.stop):
-            words.add(ranges[r], queries, parts[r])
+            words.look_up(words.build(ranges[r]), queries, parts[r])
 
     for_blocks(work, len(ranges), 1, n_jobs)
     return parts.sum(axis=(0, 1))
@@ -233,9 +231,10 @@ def _range_each(
     size, degree = positions.stop - positions.start, words.table.shape[1]
     by_place = family.by_position or not is_even(words.table)
     n_rows = (size if by_place else 1) * (degree if family.by_degree else 1)
+    forest = words.build(positions)
     for chunk in blocks(len(queries), max(1, BLOCK_BYTES // (8 * n_rows))):
         values = np.zeros((n_rows, chunk.stop - chunk.start))
-        words.add(positions, queries.rows(chunk), values)
+        words.look_up(forest, queries.rows(chunk), values)
         if family.by_degree:  # the forest keeps degrees apart by leaving their weights to us
             weights = words.table[positions] if by_place else words.table[:1]
             values *= weights.reshape(-1, 1)
@@ -269,24 +268,23 @@ class Words:
         size = max(2, min(MAX_POSITIONS, MAX_LETTERS // max(1, len(self.coef))))
         return [slice(first + part.start, first + part.stop) for part in blocks(last - first, size)]
 
-    def add(self, positions: slice, queries: SequenceSet, out: np.ndarray) -> None:
-        """Add the scores of the queries to out: (1 or positions, n), each times the degrees where they are apart."""
+    def build(self, positions: slice) -> Any:
+        """Return the tables and tries of some positions."""
         from .._fast.forest import build_forest, table_depth
-        from .._fast.linadd import add_degree_scores, add_scores
 
         short = table_depth(len(self.coef), self.n_letters, self.table.shape[1])
-        forest = build_forest(
-            self.letters,
-            self.coef,
-            self.table,
-            positions.start,
-            positions.stop,
-            short,
-            self.n_letters,
-            self.exact,
-            not self.apart,
+        first, last = positions.start, positions.stop
+        return build_forest(
+            self.letters, self.coef, self.table, first, last, short, self.n_letters, self.exact, not self.apart
         )
-        (add_degree_scores if self.apart else add_scores)(forest, code_matrix(queries), out)
+
+    def look_up(self, forest: Any, queries: SequenceSet, out: np.ndarray) -> None:
+        """Add the scores of the queries to out: (1 or positions, n), each times the degrees where they are apart."""
+        from .._fast.linadd import add_degree_scores, add_scores, pack_queries
+
+        codes = code_matrix(queries)
+        packed = queries.derived("queries", lambda _: pack_queries(codes)) if self.exact else None
+        (add_degree_scores if self.apart else add_scores)(forest, codes, out, packed)
 
 
 def _moved(letters: np.ndarray, coef: np.ndarray, moves: list[tuple[int, float]]) -> tuple[np.ndarray, np.ndarray]:

@@ -263,10 +263,10 @@ class Normalized(_Wrapper):
     """The cosine of a kernel: k(x, y) / √(k(x, x) k(y, y)), and 0 where a norm is 0."""
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        K = self.kernel.compute(X, Y)  # first, so that sequences of X are read as those of Y are
         inverse_x = _inverse_root(self.kernel.compute_diag(X))
-        inverse_y = inverse_x if Y is None else _inverse_root(self.kernel.compute_diag(Y))
-        K = self.kernel.compute(X, Y) * inverse_x[:, None]
-        K *= inverse_y
+        K = K * inverse_x[:, None]
+        K *= inverse_x if Y is None else _inverse_root(self.kernel.compute_diag(Y))
         return K
 
     def compute_diag(self, X: Views) -> np.ndarray:

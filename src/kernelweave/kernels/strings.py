@@ -39,7 +39,7 @@ class StringKernel(Kernel):
             found = self.sequences(X)
             return found, found
         known = self.sequences(Y)
-        return X.sequences(known.alphabet), known
+        return X.sequences_like(known), known
 
     def check(self, X: Views) -> None:
         self.sequences(X)

@@ -20,7 +20,7 @@ BLOCK_KEYS = 1 << 22
 #: Counts up to here are whole in single precision.
 MAX_SINGLE = 1 << 24
 #: What a multiplication costs in a product of dense matrices, against one in a sum over shared features (measured).
-DENSE_COST = 0.08
+DENSE_COST = 0.04
 #: Bytes of dense rows that such a product may take.
 DENSE_BYTES = 1 << 28
 

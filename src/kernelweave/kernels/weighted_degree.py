@@ -60,7 +60,11 @@ class WeightedDegree(StringKernel):
     alphabet: str | Alphabet = "auto"
 
     splits = ("degree", "position")
-    gram_kind = "linadd"
+
+    @property
+    def gram_kind(self) -> str:  # type: ignore[override]
+        # with shifts, a position weight belongs to a pair of positions and not to a word
+        return "linadd" if self.position_weights is None or not self.shift else "dense"
 
     # -- parameters --------------------------------------------------------------------------------------------------
 

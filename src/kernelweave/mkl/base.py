@@ -98,12 +98,20 @@ class Problem:
             self._combined = self.gram.at(weights)
         return self._combined
 
-    def certify(self, weights: np.ndarray, states: tuple[DualState, ...]) -> Step:
-        """Return the step that these states make, with both bounds of the whole problem."""
-        quad = self.gram.quad(np.column_stack([state.coef for state in states]))
-        upper = sum(state.upper for state in states)
-        linear = sum(state.lower + 0.5 * float(state.coef @ state.f) for state in states)
-        return Step(weights, states, quad, upper, linear - 0.5 * self.norm.dual_norm(quad))
+    def certify(self, weights: np.ndarray, states: tuple[DualState, ...], picked: np.ndarray | None = None) -> Step:
+        """Return the step that these states make, with both bounds of the whole problem.
+
+        With `picked`, only these terms are looked at: the others' quad is left at zero, and nothing is
+        proved (lower = −∞).
+        """
+        coef = np.column_stack([state.coef for state in states])
+        step = uncertified(weights, states)
+        if picked is not None:
+            quad = np.zeros(self.gram.n_terms)
+            quad[picked] = self.gram.only(picked.tolist()).quad(coef)
+            return replace(step, quad=quad)
+        quad = self.gram.quad(coef)
+        return replace(step, quad=quad, lower=step.linear - 0.5 * self.norm.dual_norm(quad))
 
     def _solve_one(self, machine: Machine, K: Combined, state: DualState | None, tol: float) -> DualState:
         dual, machine = choose(machine), machine.at(K)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.optimize import nnls
 
-from ..dual import DualState, Machine, minimise
+from ..dual import DualState, Machine, minimise, relative_gap
 from ..dual.polish import free_set
 from ..losses import BoxQP, SmoothLoss
 from ..norms import Polyhedral
 from .base import Problem, Solver, Step, Steps
 
 #: Most terms with weight zero that one Newton step considers.
-MAX_ENTERING = 50
+MAX_ENTERING = 100
 
 
 class Hessian(Solver):
@@ -26,14 +27,17 @@ class Hessian(Solver):
     ----------
     simple_first : bool
         Begin with one step of `Simple`, the mixed strategy of the paper.
+    refresh : int
+        After how many steps all terms are looked at again, where they are many.
     """
 
     name = "hessian"
     needs = (Polyhedral,)
     remedy = "Use norm=1, or solver='analytic'."
 
-    def __init__(self, simple_first: bool = False) -> None:
+    def __init__(self, simple_first: bool = False, refresh: int = 4) -> None:
         self.simple_first = simple_first
+        self.refresh = refresh
 
     def steps(self, problem: Problem) -> Steps:
         step = problem.solve(problem.start_weights(), None, problem.inner_tol(np.inf))
@@ -43,30 +47,45 @@ class Hessian(Solver):
 
             step = Simple().advance(problem, step, gap)
             gap = yield step
+        watched, since = _watched(step), 0
         while True:
-            target = newton_target(problem, step)
-            direction = target - step.weights
+            direction = newton_target(problem, step) - step.weights
             slope = -0.5 * float(step.quad @ direction)
-            if not slope < 0:
-                return
-            lower = self._walk(problem, step, direction, slope, gap)
-            if lower is None:
-                return
-            step = lower
+            found = self._walk(problem, step, direction, slope, gap) if slope < 0 else None
+            if found is None:
+                if np.isfinite(step.lower):  # nothing lower, and all terms were looked at
+                    return
+                found, since = step, self.refresh
+            # most terms will not matter: look at all of them when the others are nearly done, or now and then
+            step, since = problem.certify(found.weights, found.states, watched), since + 1
+            if since >= self.refresh or _watched_gap(step, watched) <= problem.tol:
+                step, since = problem.certify(found.weights, found.states), 0
+                watched = _watched(step)
             gap = yield step
 
     def _walk(self, problem: Problem, step: Step, direction: np.ndarray, slope: float, gap: float) -> Step | None:
         """Return a lower point along the direction; None where there is none to be found."""
         length, tol = 1.0, problem.inner_tol(gap)
         while length > 1e-8:
-            weights = step.weights + length * direction
-            trial = problem.solve(weights, step.states, tol, certify=False)
+            trial = problem.solve(step.weights + length * direction, step.states, tol, certify=False)
             if trial.upper <= step.upper + 1e-4 * length * slope or problem.out_of_time():
-                return problem.certify(weights, trial.states)
+                return trial
             # the parabola through both values and the slope is lowest here
             fit = -0.5 * slope * length**2 / (trial.upper - step.upper - slope * length)
             length = float(np.clip(fit, 0.1 * length, 0.5 * length))
         return None
+
+
+def _watched(step: Step) -> np.ndarray:
+    """Return the terms worth looking at for a few steps: those in use and the best quarter of the others."""
+    n = len(step.quad)
+    best = np.argsort(-step.quad)[: max(30, n // 4)]
+    return np.union1d(best, np.flatnonzero(step.weights))
+
+
+def _watched_gap(step: Step, watched: np.ndarray) -> float:
+    """Return the relative gap as far as the watched terms know."""
+    return relative_gap(step.upper, step.linear - 0.5 * float(step.quad[watched].max()))
 
 
 def newton_target(problem: Problem, step: Step) -> np.ndarray:
@@ -82,12 +101,30 @@ def newton_target(problem: Problem, step: Step) -> np.ndarray:
     g = -0.5 * quad[some]
     # a trace of ridge decides between terms that look alike to second order
     H.flat[:: len(some) + 1] += 1e-10 * max(float(np.trace(H)) / len(some), abs(mean))
-    n = len(some)
-    start = weights[some]
-    qp = BoxQP(g - H @ start, np.zeros(n), 0.0, np.zeros(n), np.full(n, np.inf), total=1.0)
     target = np.zeros(len(weights))
-    target[some] = minimise(qp, H, start)
+    target[some] = simplex_minimum(H, g - H @ weights[some], weights[some])
     return target / target.sum()
+
+
+def simplex_minimum(H: np.ndarray, c: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return argmin of ½ u'H u + c'u over u ≥ 0, Σ u = 1, for H positive definite if only just.
+
+    As non-negative least squares, ‖R u + R⁻ᵀ c‖² with H = R'R and the sum as one heavy row: an active set
+    method, which ill-conditioned H does not slow down.
+    """
+    n = len(c)
+    R, failed = lapack.dpotrf(H, lower=0, clean=1)
+    if not failed:
+        heavy = 1e4 * float(np.abs(R).max())
+        rest = lapack.dtrtrs(R, c, lower=0, trans=1)[0]
+        try:
+            u = nnls(np.vstack([R, np.full(n, heavy)]), np.append(-rest, heavy), maxiter=20 * n)[0]
+            if u.sum() > 0:
+                return u / u.sum()
+        except RuntimeError:
+            pass
+    qp = BoxQP(c, np.zeros(n), 0.0, np.zeros(n), np.full(n, np.inf), total=1.0)
+    return minimise(qp, H, start, tol=1e-8)
 
 
 def machine_hessian(problem: Problem, step: Step, machine: Machine, state: DualState, some: np.ndarray) -> np.ndarray:
