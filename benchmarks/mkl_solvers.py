@@ -221,9 +221,8 @@ def path_over_C() -> None:
         start = time.process_time()
         step = run(Hessian(), Problem(gram, machine, Simplex(), tol=1e-3, start=step)).step
         warm += time.process_time() - start
-    print(
-        f"warm path {1e3 * warm:.0f} ms = {warm / np.mean(cold):.1f} cold fits (mean), all cold {1e3 * sum(cold):.0f} ms"
-    )
+    fits = warm / np.mean(cold)
+    print(f"warm path {1e3 * warm:.0f} ms = {fits:.1f} cold fits (mean), all cold {1e3 * sum(cold):.0f} ms")
 
 
 def peers() -> None:
@@ -248,9 +247,8 @@ def peers() -> None:
     ]
     start = time.process_time()
     weights = np.array(EasyMKL().fit(matrices, y).solution.weights, dtype=float)
-    print(
-        f"{'EasyMKL':12} {exact_objective(gram, y, 1.0, weights / weights.sum()):.4f}  ({time.process_time() - start:.2f} s)"
-    )
+    score, seconds = exact_objective(gram, y, 1.0, weights / weights.sum()), time.process_time() - start
+    print(f"{'EasyMKL':12} {score:.4f}  ({seconds:.2f} s)")
 
 
 def main() -> None:

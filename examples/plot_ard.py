@@ -2,9 +2,9 @@
 Which features matter: one width for each
 =========================================
 
-An ``RBF`` kernel with one ``gamma`` treats all features alike, so features that have nothing to say drown those that have.
-``RBF("learn")`` finds one ``gamma`` per feature, by Newton's method on the objective of the machine. A feature
-whose gamma is zero is not looked at.
+An ``RBF`` kernel with one ``gamma`` treats all features alike, so that features with nothing to say drown those that
+have something. ``RBF("learn")`` finds one ``gamma`` per feature, by Newton's method on the objective of the machine.
+A feature whose gamma is zero is not looked at.
 """
 
 # %%
@@ -22,15 +22,14 @@ X_test, y_test = make_relevant(1000, n_relevant=3, n_irrelevant=7, random_state=
 
 common = MKLRegressor(RBF(), loss="squared").fit(X, y)
 own = MKLRegressor(RBF("learn"), loss="squared", random_state=0).fit(X, y)
-print(
-    f"R² on new samples: {common.score(X_test, y_test):.2f} with a common gamma, {own.score(X_test, y_test):.2f} with its own each"
-)
+print(f"R² on new samples with one gamma for all: {common.score(X_test, y_test):.2f}")
+print(f"R² on new samples with one gamma for each: {own.score(X_test, y_test):.2f}")
 
 # %%
 # What was found
 # --------------
-# ``widths_.gamma`` are the widths, in units of 1 / (units of the feature)². Multiplied by the variance of its feature, a
-# gamma has no unit and can be compared with the others.
+# ``widths_.gamma`` are the widths, in units of 1 / (units of the feature)². Multiplied by the variance of its
+# feature, a gamma has no unit and can be compared with the others.
 importance = own.widths_.gamma * X.var(axis=0)
 places = np.arange(X.shape[1])
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
@@ -50,10 +49,10 @@ print(own.kernel_)
 # %%
 # How sure is it?
 # ---------------
-# Weights are found by solving a convex problem, with a certificate. Widths are not: the objective may have many valleys, and nothing
-# proves that the lowest one has been found. The search therefore begins at several points, and a note says where each of them
-# ended. Where the data speak clearly, all roads lead to the same place. Where they do not, as with targets that we
-# shuffle so that there is nothing left to find, the roads part.
+# Weights are found by solving a convex problem, with a certificate. Widths are not: the objective may have many
+# valleys, and nothing proves that the lowest one has been found. The search therefore begins at several points, and a
+# note says where each of them ended. Where the data speak clearly, all roads lead to the same place. Where they do
+# not, as with targets that we shuffle so that there is nothing left to find, the roads part.
 shuffled = MKLRegressor(RBF("learn"), loss="squared", random_state=0).fit(X, np.random.default_rng(2).permutation(y))
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")

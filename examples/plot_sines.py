@@ -2,17 +2,17 @@
 The scales of a function: sine waves
 ====================================
 
-A regression kernel should be about as wide as the features of the curve. We fit sine waves with RBF kernels of several
-widths and look at the widths that get the weight: first one wave of growing frequency, then a fast
-wave, a slow wave and a straight line together. The experiments follow Sonnenburg, Rätsch, Schäfer
-and Schölkopf, *Large scale multiple kernel learning* (2006), section 4.1; sizes and noise are our own.
+A regression kernel should be about as wide as the features of the curve. We fit sine waves with RBF kernels of
+several widths and look at the widths that get the weight: first one wave of growing frequency, then a fast wave, a
+slow wave and a straight line together. The experiments follow Sonnenburg, Rätsch, Schäfer and Schölkopf, *Large scale
+multiple kernel learning* (2006), section 4.1; sizes and noise are our own.
 """
 
 # %%
 # One wave
 # --------
-# The samples carry noise of standard deviation 0.1. Errors of up to ``epsilon=0.25`` cost nothing, so the noise does not have to
-# be fitted; with a smaller epsilon the narrowest kernel gets a share for doing so.
+# The samples carry noise of standard deviation 0.1. Errors of up to ``epsilon=0.25`` cost nothing, so the noise does
+# not have to be fitted; with a smaller epsilon the narrowest kernel gets a share for doing so.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -85,6 +85,7 @@ ax.set_title("One width for each part of sin(a x) + sin(x) + x / 2")
 fig.colorbar(image, label="learned weight (share of 1)")
 
 # %%
-# Every column has separated widths: a narrow one, which follows the fast wave downwards as it gets faster, one or two in the
-# middle for the slow wave, and the widest of all, which is as good as linear, for the line. All other weights are zero.
+# Every column has separated widths: a narrow one, which gets narrower as the fast wave gets faster; the widest of
+# all, which is as good as linear, for the line; and, once the two waves are well apart, one or two in the middle for
+# the slow one. Most of the other weights are zero.
 plt.show()

@@ -3,9 +3,9 @@ The scale of a problem: two stars
 =================================
 
 Two classes lie on the outlines of stars, one inside the other. As long as the outlines touch, only fine detail
-separates them; once they are far apart, a circle would do. We offer RBF kernels of five widths and watch
-which of them the weights go to. The experiment follows Sonnenburg, Rätsch, Schäfer and Schölkopf,
-*Large scale multiple kernel learning* (2006), section 4.1; sizes and noise are our own.
+separates them; once they are far apart, a circle would do. We offer RBF kernels of five widths and watch which of
+them the weights go to. The experiment follows Sonnenburg, Rätsch, Schäfer and Schölkopf, *Large scale multiple kernel
+learning* (2006), section 4.1; sizes and noise are our own.
 """
 
 # %%
@@ -34,8 +34,8 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 # %%
 # The weights
 # -----------
-# ``RBF(gamma)`` is :math:`\exp(-\gamma\lVert x - x'\rVert^2)`: the larger ``1 / gamma``, the wider. Every fit is certified to
-# a relative gap of 0.001, so what we see are the optimal weights and not a stage on the way.
+# ``RBF(gamma)`` is :math:`\exp(-\gamma\lVert x - x'\rVert^2)`: the larger ``1 / gamma``, the wider. Every fit is
+# certified to a relative gap of 0.001, so what we see are the optimal weights and not a stage on the way.
 widths = [0.01, 0.1, 1.0, 10.0, 100.0]
 kernel = sum(RBF(1.0 / width) for width in widths)
 distances = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0])

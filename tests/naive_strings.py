@@ -107,3 +107,65 @@ def oracle():
         pytest.skip(f"no reference matrices at {path}; set KERNELWEAVE_ORACLES to their folder")
     with gzip.open(path, "rt") as file:
         return json.load(file)
+
+
+def wd_moved(x, y, beta, delta, starts):
+    """Weighted degree kernel with shifts and position weights: sqrt(p_i p_j) for words at i in x and j in y."""
+    total = 0.0
+    for k, weight in enumerate(beta, 1):
+        for i in range(len(x)):
+            for j in range(len(y)):
+                if abs(i - j) < len(delta) and same_word(x, y, i, j, k):
+                    total += weight * delta[abs(i - j)] * (2 if i == j else 1) * np.sqrt(starts[i] * starts[j])
+    return total
+
+
+def oligo(x, y, k, width):
+    """Equal words, by how near they stand."""
+    places = [(i, j) for i in range(len(x)) for j in range(len(y)) if same_word(x, y, i, j, k)]
+    return float(sum(np.exp(-((i - j) ** 2) / width) for i, j in places))
+
+
+def agreement(x, y, i):
+    return float(0 <= i < len(x) and x[i] == y[i] != AMBIGUOUS)
+
+
+def locality(x, y, reach, inner, outer):
+    """Windows around every position, by how much of them agrees, weighted like a roof that sums to 1."""
+    total = 0.0
+    for i in range(len(x)):
+        near = sum((reach + 1 - abs(j)) * agreement(x, y, i + j) for j in range(-reach, reach + 1))
+        total += (near / (reach + 1) ** 2) ** inner
+    return total**outer
+
+
+def locality_elsewhere(x, y, reach, inner, outer):
+    """The same as other software counts it.
+
+    Powers one higher, weights that sum to (l + 1) / (2 l + 1), no windows around the first l positions, and of a
+    window that reaches beyond the end only the part that has both its sides.
+    """
+    total = 0.0
+    for centre in range(reach, len(x)):
+        near = (reach + 1) * agreement(x, y, centre)
+        for j in range(reach):
+            if centre + j + 1 < len(x):
+                near += (j + 1) * agreement(x, y, centre - reach + j) + (reach - j) * agreement(x, y, centre + j + 1)
+        total += (near / ((2 * reach + 1) * (reach + 1))) ** (inner + 1)
+    return total ** (outer + 1)
+
+
+def markov_log_odds(sequences, y, query, order, pseudocount, letters="ACGT"):
+    """Log-odds of two positional Markov chains and the classes' shares, letter by letter."""
+    odds = np.log(np.sum(y)) - np.log(len(y) - np.sum(y))
+    for i in range(len(query)):
+        low = max(0, i - order)
+        word = query[low : i + 1]
+        if any(c not in letters for c in word):
+            continue
+        for sign, label in ((1, 1), (-1, 0)):
+            mine = [s[low : i + 1] for s, c in zip(sequences, y, strict=True) if c == label]
+            known = [w for w in mine if all(c in letters for c in w)]
+            before = sum(w[:-1] == word[:-1] for w in known)
+            odds += sign * np.log((known.count(word) + pseudocount) / (before + pseudocount * len(letters)))
+    return odds

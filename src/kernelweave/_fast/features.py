@@ -56,7 +56,7 @@ def canonical_keys(codes, offsets, k, bits, size, complement):
 
 @jit
 def mismatch_keys(codes, offsets, k, bits, size, places, changes):
-    """All neighbours of all k-mers; places, changes (P, m): neighbour p moves letter places[p, j] on by changes[p, j]."""
+    """All neighbours of all k-mers; places, changes (P, m): neighbour p moves letter places[p, j] by changes[p, j]."""
     kmers, first = spectrum_keys(codes, offsets, k, bits, size)
     n_neighbours, letter = len(places), np.uint64((1 << bits) - 1)
     keys = np.empty(len(kmers) * n_neighbours, np.uint64)

@@ -1,4 +1,4 @@
-"""Products of sparse rows: ids (E,) int32, counts (E,), starts (n + 1,); row r has entries starts[r] : starts[r + 1]."""
+"""Products of sparse rows: ids (E,) int32, counts (E,), starts (n + 1,); row r has starts[r] : starts[r + 1]."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def gather(ids, counts, starts, normal, first, out):
 
 @jit
 def few_rows(ids, counts, starts, rows, cols, scratch, out):
-    """out (q, p) = inner products of some rows with some others; scratch (V,) is all zero before and after."""
+    """Inner products of some rows with some others -> out (q, p); scratch (V,) is all zero before and after."""
     for q in range(len(rows)):
         low, high = starts[rows[q]], starts[rows[q] + 1]
         for e in range(low, high):
@@ -72,7 +72,7 @@ def transpose(ids, counts, starts, n_columns):
 
 @jit
 def inverted_block(ids, counts, starts, first, rows, values, by_feature, out):
-    """out (m, p) += inner products of rows first, first + 1, ... with the transposed ones: only shared features cost."""
+    """Inner products of rows first, first + 1, ... with transposed ones, added to out (m, p): shared features only."""
     for i in range(len(out)):
         row = out[i]
         for e in range(starts[first + i], starts[first + i + 1]):
@@ -83,7 +83,7 @@ def inverted_block(ids, counts, starts, first, rows, values, by_feature, out):
 
 @jit
 def spread(ids, counts, starts, first, out):
-    """out (m, V) = rows first, first + 1, ... as a dense matrix; out is zero before."""
+    """Rows first, first + 1, ... as a dense matrix -> out (m, V), zero before."""
     for i in range(len(out)):
         for e in range(starts[first + i], starts[first + i + 1]):
             out[i, ids[e]] = counts[e]

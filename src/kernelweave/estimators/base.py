@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -91,7 +92,10 @@ class BaseMKL(BaseEstimator):
         problem.interrupted = any(result.stop_reason == "interrupted" for result in before)
         solver = as_solver(self.solver, problem)
         self.solver_ = solver.name
-        return run(solver, problem, max_iter=self.max_iter, callback=printer(self.verbose))
+        stage = solver.first_stage(problem)
+        if stage is not None:  # what is left to certify is the machine at these weights
+            problem.norm = Fixed(stage.weights)
+        return replace(run(solver, problem, max_iter=self.max_iter, callback=printer(self.verbose)), stage=stage)
 
     def _warm(self, problem: Problem, number: int) -> Any:
         """Return the last step where `warm_start` is set and it fits the new problem."""
@@ -114,6 +118,8 @@ class BaseMKL(BaseEstimator):
         self.notes_ = list(terms.notes) + ([] if self.widths_ is None else [self.widths_.note])
         expressions = [_expression(terms, row) for row in weights]
         self.kernel_ = expressions[0] if self._shared() else expressions
+        alignments = [None if r.stage is None else r.stage.alignment(terms.share) for r in results]
+        self.alignment_ = alignments[0] if self._shared() else alignments
         self._support_views = X.rows(support)
         self._terms = terms.all_terms
         if getattr(self, "learn_C", False):

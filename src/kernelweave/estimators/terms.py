@@ -29,6 +29,13 @@ class Terms:
     groups: list[list[int]]
     notes: list[str] = field(default_factory=list)
 
+    def share(self, values: np.ndarray) -> np.ndarray:
+        """Return values of all terms: zero for dead ones, the same for twins."""
+        out = np.zeros(len(self.all_terms))
+        for value, group in zip(values, self.groups, strict=True):
+            out[group] = value
+        return out
+
     def spread(self, weights: np.ndarray) -> np.ndarray:
         """Return the weights of all terms: zero for dead ones, equal shares for twins."""
         out = np.zeros(len(self.all_terms))

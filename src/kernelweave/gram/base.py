@@ -70,6 +70,11 @@ class Gram:
         """Return Σ_m weights[m] K_m[rows, cols]; all columns where None."""
         raise NotImplementedError
 
+    def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return K_m[rows, cols] of every term, (n_terms, len(rows), len(cols)); nothing of it is kept."""
+        A, B = self.X.rows(rows), self.X.rows(cols)
+        return np.stack([f * term.compute(A, B) for f, term in zip(self.factors, self.terms, strict=True)])
+
     def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return Σ_m weights[m] K_m[:, rows] @ coef, for coef given at these rows only."""
         return self.block(rows, None, weights).T @ coef

@@ -140,6 +140,14 @@ class DenseGram(Gram):
             out += gather(self.matrix_of(int(m)), rows, cols, weights[m] * self.factors[m])
         return out
 
+    def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        from .._fast.dense import gather
+
+        out = np.empty((self.n_terms, len(rows), len(cols)))
+        for m in range(self.n_terms):
+            out[m] = gather(self.matrix_of(m), rows, cols, self.factors[m])
+        return out
+
     def diag_each(self) -> np.ndarray:
         return np.array([np.diagonal(self.matrix_of(m)) for m in range(self.n_terms)], dtype=np.float64)
 

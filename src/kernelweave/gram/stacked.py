@@ -64,6 +64,9 @@ class StackedGram(Gram):
         parts = zip(self.grams, self._split(weights), strict=True)
         return np.sum([gram.block(rows, cols, part) for gram, part in parts], axis=0)
 
+    def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return np.concatenate([gram.block_each(rows, cols) for gram in self.grams])
+
     def diag_each(self) -> np.ndarray:
         return np.concatenate([gram.diag_each() for gram in self.grams])
 

@@ -125,6 +125,11 @@ class Sum(Kernel):
     kernels: tuple[Kernel, ...]
     _binds = SUM
 
+    @property
+    def gram_kind(self) -> str:  # type: ignore[override]
+        # features lie side by side; other ways to do without a matrix are for one kernel at a time
+        return "features" if all(kernel.gram_kind == "features" for kernel in self.kernels) else "dense"
+
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         total = np.array(self.kernels[0].compute(X, Y), dtype=np.float64)
         for kernel in self.kernels[1:]:

@@ -7,6 +7,7 @@ import difflib
 from typing import Any
 
 from ..errors import InputError
+from ..sequences import ALPHABETS, Alphabet
 from .base import Frozen, Kernel, add_all, per_feature
 from .precomputed import Function, Precomputed
 
@@ -93,7 +94,8 @@ def as_kernel(kernel: Any) -> Kernel:
 def _names() -> dict[str, Any]:
     from . import KERNELS
 
-    return {kind.__name__: kind for kind in KERNELS} | {"Frozen": Frozen, "per_feature": per_feature, "slice": slice}
+    others = {"Alphabet": Alphabet, "Frozen": Frozen, "per_feature": per_feature, "slice": slice}
+    return {kind.__name__: kind for kind in KERNELS} | others
 
 
 class _Reader:
@@ -116,6 +118,8 @@ class _Reader:
             if isinstance(value, (int, float)):
                 return -value
         if isinstance(node, ast.Name):
+            if node.id.lower() in ALPHABETS and node.id.isupper():
+                return ALPHABETS[node.id.lower()]
             raise self._unknown(node.id)
         raise self._error(node, "only kernels, numbers, strings, lists, + and * are understood")
 

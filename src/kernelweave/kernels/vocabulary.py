@@ -1,4 +1,4 @@
-"""From sequences to sparse rows of counts: a `Vocabulary` numbers the features, exactly and without hashing them away."""
+"""From sequences to sparse rows of counts: a `Vocabulary` gives every feature a number, exactly."""
 
 from __future__ import annotations
 
@@ -73,8 +73,9 @@ class Rows:
         """Return some of the rows."""
         from .._fast.sparse import take
 
+        ids, counts, starts = take(*self.arrays, rows)
         scale = None if self.scale is None else self.scale[rows]
-        return Rows(*take(*self.arrays, rows), self.n_columns, self.powers[:, rows], scale, self.weight)
+        return replace(self, ids=ids, counts=counts, starts=starts, powers=self.powers[:, rows], scale=scale)
 
     @cached_property
     def by_feature(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -85,7 +86,7 @@ class Rows:
 
 
 def add_products(A: Rows, B: Rows, out: np.ndarray, first: int = 0, factor: float = 1.0) -> None:
-    """out += factor · k(A_i, B_j) for the rows i of A from `first` on, as many as out has; B over the same numbers."""
+    """Add factor · k(A_i, B_j) to out, for the rows i of A from `first` on, as many as out has."""
     from .._fast.sparse import inverted_block, spread
 
     part = np.zeros(out.shape)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..sequences import Alphabet
 
 #: White space and punctuation; letters, digits, "_" and "'" make words.
-DELIMITERS = ' \t\n\r\f\v\xa0!"#$%&()*+,-./:;<=>?@[\\]^`{|}~¡¿«»‹›“”„…–—'  # noqa: RUF001
+DELIMITERS = ' \t\n\r\f\v\xa0!"#$%&()*+,-./:;<=>?@[\\]^`{|}~¡¿«»‹›“”„…–—'
 
 
 @dataclass(eq=False, repr=False)

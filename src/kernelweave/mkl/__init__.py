@@ -12,9 +12,10 @@ from .hessian import Hessian
 from .silp import SILP
 from .silp_chunking import SILPChunking
 from .simple import Simple
+from .two_stage import TwoStage
 
 #: Every MKL solver; estimators, docs and the conformance tests read this.
-SOLVERS = (SILP, SILPChunking, Simple, Hessian, Analytic)
+SOLVERS = (SILP, SILPChunking, Simple, Hessian, Analytic, TwoStage)
 
 
 def choose(problem: Problem) -> Solver:
@@ -55,6 +56,7 @@ __all__ = [
     "Simple",
     "Solver",
     "Step",
+    "TwoStage",
     "as_solver",
     "choose",
     "run",

@@ -152,10 +152,16 @@ class Solver:
     name: ClassVar[str]
     #: The capabilities that the norm must have.
     needs: ClassVar[tuple[type, ...]] = ()
+    #: False where the weights are chosen by other means than the machines' objective: its bounds hold, but stay apart.
+    exact: ClassVar[bool] = True
 
     def steps(self, problem: Problem) -> Steps:
         """Yield one step after another; each `yield` returns the best relative gap so far."""
         raise NotImplementedError
+
+    def first_stage(self, problem: Problem) -> Any:
+        """Return weights that are chosen before any machine, with how they were found; None where there are none."""
+        return None
 
     def check(self, problem: Problem) -> None:
         """Raise an error that teaches where the norm lacks what the solver needs."""
@@ -181,6 +187,8 @@ class Result:
     stop_reason: str
     history: list[dict[str, Any]]
     n_solves: int
+    #: How the weights were chosen, where that was done before any machine (`Solver.first_stage`).
+    stage: Any = None
 
     @property
     def gap(self) -> float:

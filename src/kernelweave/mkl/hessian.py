@@ -57,8 +57,13 @@ class Hessian(Solver):
                     return
                 found, since = step, self.refresh
             # most terms will not matter: look at all of them when the others are nearly done, or now and then
-            step, since = problem.certify(found.weights, found.states, watched), since + 1
-            if since >= self.refresh or _watched_gap(step, watched) <= problem.tol:
+            since += 1
+            if since < self.refresh and len(watched) < problem.gram.n_terms:
+                step = problem.certify(found.weights, found.states, watched)
+                due = _watched_gap(step, watched) <= problem.tol
+            else:
+                due = True
+            if due:
                 step, since = problem.certify(found.weights, found.states), 0
                 watched = _watched(step)
             gap = yield step

@@ -22,6 +22,10 @@ class WeightNorm:
         """Return max over the set of weights·quad."""
         raise NotImplementedError
 
+    def scaled(self, weights: np.ndarray) -> np.ndarray:
+        """Return the multiple of weights ≥ 0 that lies on the edge of the set, for weights that come from elsewhere."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how weights are scaled into its set.")
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
 
@@ -61,6 +65,9 @@ class Fixed(WeightNorm):
     def dual_norm(self, quad: np.ndarray) -> float:
         return float(self.start(len(quad)) @ quad)
 
+    def scaled(self, weights: np.ndarray) -> np.ndarray:
+        return self.start(len(weights))
+
 
 class Simplex(Polyhedral, ClosedForm):
     """Σ weights = 1: many weights end at exactly zero."""
@@ -70,6 +77,9 @@ class Simplex(Polyhedral, ClosedForm):
 
     def dual_norm(self, quad: np.ndarray) -> float:
         return float(quad.max())
+
+    def scaled(self, weights: np.ndarray) -> np.ndarray:
+        return weights / weights.sum()
 
     def closed_form(self, norms: np.ndarray) -> np.ndarray:
         return norms / norms.sum()
@@ -97,7 +107,9 @@ class LpNorm(ClosedForm):
         conjugate = self.p / (self.p - 1.0)
         return top * float(((np.maximum(quad, 0.0) / top) ** conjugate).sum() ** (1.0 / conjugate))
 
-    def closed_form(self, norms: np.ndarray) -> np.ndarray:
-        norms = norms / norms.max()
-        weights = norms ** (2.0 / (self.p + 1.0))
+    def scaled(self, weights: np.ndarray) -> np.ndarray:
+        weights = weights / weights.max()
         return weights / (weights**self.p).sum() ** (1.0 / self.p)
+
+    def closed_form(self, norms: np.ndarray) -> np.ndarray:
+        return self.scaled((norms / norms.max()) ** (2.0 / (self.p + 1.0)))

@@ -1,0 +1,102 @@
+"""How like the ideal kernel the terms are: products of kernels over all pairs of samples, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..gram import Gram
+from ..gram.base import BLOCK_BYTES
+from ..parallel import blocks
+
+
+@dataclass(frozen=True)
+class Moments:
+    """G[m, l] = ⟨K_m, K_l⟩, h[m] = ⟨K_m, T⟩ and tt = ⟨T, T⟩, with ⟨A, B⟩ = Σ_ij share_i share_j A_ij B_ij."""
+
+    G: np.ndarray
+    h: np.ndarray
+    tt: float
+    n_pairs: int
+
+    def each(self) -> np.ndarray:
+        """Return the alignment of every term: ⟨K_m, T⟩ / (‖K_m‖ ‖T‖)."""
+        return self.h / np.maximum(np.sqrt(np.maximum(self.G.diagonal(), 0.0) * self.tt), 1e-300)
+
+    def alignment(self, weights: np.ndarray) -> float:
+        """Return the alignment of Σ_m weights[m] K_m."""
+        square = max(float(weights @ self.G @ weights), 0.0)
+        return float(weights @ self.h) / max(float(np.sqrt(square * self.tt)), 1e-300)
+
+
+class Pairs:
+    """The pairs of some samples: what every term makes of them, and what the ideal kernel Y Y' would.
+
+    Parameters
+    ----------
+    gram : Gram
+    some : array of row numbers
+        The samples whose pairs count.
+    share : array of shape (len(some),)
+        How much each of them counts; a pair counts share_i · share_j.
+    Y : array of shape (len(some), n_columns)
+        The ideal kernel is T = Y Y'.
+    centred : bool
+        Take the mean out of every K_m and of Y, as a machine with an intercept does: K_m becomes P'K_m P
+        with P = I − share 1' / Σ share.
+    """
+
+    def __init__(self, gram: Gram, some: np.ndarray, share: np.ndarray, Y: np.ndarray, centred: bool) -> None:
+        self.gram, self.some, self.centred = gram, some, centred
+        self.share = share * (len(share) / share.sum())
+        self.Y = Y - self.share @ Y / len(some) if centred else Y
+        if centred:
+            coef = np.zeros(gram.n)
+            coef[some] = self.share / len(some)
+            #: The means of the rows of every K_m, and of all of it.
+            self._means = gram.apply_some(np.arange(gram.n_terms), some, coef)
+            self._all = self._means @ self.share / len(some)
+
+    def __len__(self) -> int:
+        return len(self.some)
+
+    def block(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return K_m of every term for these rows and columns of the samples, (n_terms, len(rows), len(cols))."""
+        K = self.gram.block_each(self.some[rows], self.some[cols])
+        if self.centred:
+            # taken out value by value: differences of large sums would lose the digits of nearly constant terms
+            K -= self._means[:, rows, None] - self._all[:, None, None]
+            K -= self._means[:, None, cols]
+        return K
+
+    def target(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the ideal kernel for these rows and columns of the samples."""
+        return self.Y[rows] @ self.Y[cols].T
+
+    def moments(self) -> Moments:
+        """Return all products of the terms with each other and with the ideal kernel.
+
+        Costs n_terms² · n² / 2 multiplications, by blocks of rows of the upper triangle; what is held
+        at a time does not grow with the number of pairs.
+        """
+        n, n_terms = len(self), self.gram.n_terms
+        G, h = np.zeros((n_terms, n_terms)), np.zeros(n_terms)
+        for rows, cols, root in self._triangle():
+            K = self.block(rows, cols)
+            K *= root
+            Z = K.reshape(n_terms, -1)
+            G += Z @ Z.T
+            h += Z @ (self.target(rows, cols) * root).ravel()
+        YY = self.Y.T @ (self.share[:, None] * self.Y)
+        return Moments(0.5 * (G + G.T), h, float((YY * YY).sum()), n * n)
+
+    def _triangle(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield rows, the columns from there on, and the roots of how much their pairs count."""
+        n, size = len(self), max(1, BLOCK_BYTES // (8 * self.gram.n_terms * len(self)))
+        root = np.sqrt(self.share)
+        for part in blocks(n, size):
+            twice = root[part.start :].copy()
+            twice[part.stop - part.start :] *= np.sqrt(2.0)  # for their mirror images below the diagonal
+            yield np.arange(part.start, part.stop), np.arange(part.start, n), np.outer(root[part], twice)

@@ -1,0 +1,246 @@
+"""Two stages: first a kernel that is like the ideal one, then the machine."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from ..errors import DataWarning, InputError
+from ..norms import Fixed
+from .alignment import Moments, Pairs
+from .base import Problem, Solver, Steps
+
+METHODS = ("ridge", "alignment", "joint_alignment", "pairs")
+TARGETS = ("centred", "product", "balanced")
+#: Smallest ridge, as a share of the largest eigenvalue: keeps the weights of terms that look alike unique.
+LEAST_RIDGE = 1e-12
+#: Rows and columns of the blocks of pairs that the stochastic method draws.
+BATCH = 32
+
+
+@dataclass(frozen=True)
+class FirstStage:
+    """The weights that the first stage chose, and how like the ideal kernel they make the sum."""
+
+    weights: np.ndarray
+    moments: Moments = field(repr=False)
+    #: The penalty λ on ‖weights‖² that was used.
+    ridge: float
+    #: How many samples the pairs were made of.
+    n_points: int
+
+    def alignment(self, spread: Callable[[np.ndarray], np.ndarray] = np.asarray) -> dict[str, Any]:
+        """Return alignments with the ideal kernel: of every term, of their plain sum, of the weighted one."""
+        equal = np.ones_like(self.weights)
+        return {
+            "terms": spread(self.moments.each()),
+            "before": self.moments.alignment(equal),
+            "after": self.moments.alignment(self.weights),
+            "ridge": self.ridge,
+            "n_points": self.n_points,
+        }
+
+
+class TwoStage(Solver):
+    """Learn the kernel first, by regression on pairs of samples, and then solve one machine (TSMKLR).
+
+    Stage one: weights ≥ 0 that minimise Σ_ij (T_ij − Σ_m weights[m] K_m(i, j))² + ridge ‖weights‖², with the
+    ideal kernel T_ij = y_i y_j (Shiju, Salim and Sumitra 2017). Stage two: the machine at these weights. The
+    weights are not those that minimise the machine's objective; an estimator's `gap_` then
+    speaks of stage two alone.
+
+    Parameters
+    ----------
+    method : {"ridge", "alignment", "joint_alignment", "pairs"}
+        "ridge" as above. "alignment": every term's own alignment with T, negative ones as zero.
+        "joint_alignment": the non-negative weights whose sum has the greatest alignment. "pairs": for
+        labels, a linear machine that tells pairs of one class from the others, by its hinge loss on drawn pairs.
+    target : {"centred", "product", "balanced"}
+        "centred": y and the kernels without their means, as a machine with an intercept sees them.
+        "product": y and the kernels as they are. "balanced": for labels, centred so that all classes count alike.
+        More than two classes: T_ij is 1 within a class and 0 otherwise, before any centring.
+    ridge : float or None
+        Penalty on ‖weights‖²; None for generalised cross-validation.
+    compress : object or None
+        What chooses the samples whose pairs are used: `PreClustering(epsilon)`, or anything with its
+        `fit(X, y)`, `labels_` and `representatives_`. Each counts for all samples it stands for.
+    n_epochs : int
+        For "pairs": as many pairs are drawn as there are, times this, and 2,000 blocks of them at the most.
+    random_state : int or Generator
+        For "pairs": the seed of the draws.
+    """
+
+    name = "two_stage"
+    exact = False
+
+    def __init__(
+        self,
+        method: str = "ridge",
+        target: str = "centred",
+        ridge: float | None = None,
+        compress: Any = None,
+        n_epochs: int = 5,
+        random_state: Any = 0,
+    ) -> None:
+        self.method = method
+        self.target = target
+        self.ridge = ridge
+        self.compress = compress
+        self.n_epochs = n_epochs
+        self.random_state = random_state
+
+    def steps(self, problem: Problem) -> Steps:
+        stage = self.first_stage(problem)
+        weights = problem.norm.start(problem.gram.n_terms) if stage is None else stage.weights
+        states = None
+        while True:
+            step = problem.solve(weights, states, problem.tol)
+            yield step
+            if all(state.gap <= problem.tol for state in step.states):  # what gap is left belongs to the weights
+                return
+            states = step.states
+
+    def first_stage(self, problem: Problem) -> FirstStage | None:
+        """Return the weights of stage one; None where the norm leaves nothing to choose."""
+        self._check(problem)
+        if isinstance(problem.norm, Fixed):
+            return None
+        pairs = self._pairs(problem)
+        moments = pairs.moments()
+        weights, ridge = self._weigh(pairs, moments)
+        if not weights.any():
+            warnings.warn(
+                "No term is aligned with the target, so two_stage gives all terms the same weight. "
+                'Other kernels, target="centred", or solver="auto" may find more.',
+                DataWarning,
+                stacklevel=7,
+            )
+            weights = np.ones(len(weights))
+        return FirstStage(problem.norm.scaled(weights), moments, ridge, len(pairs))
+
+    def _check(self, problem: Problem) -> None:
+        for name, value, known in (("method", self.method, METHODS), ("target", self.target, TARGETS)):
+            if value not in known:
+                raise InputError(f"{name} of TwoStage must be one of {known}; got {value!r}.")
+        if self.ridge is not None and not (isinstance(self.ridge, numbers.Real) and 0 <= self.ridge < np.inf):
+            raise InputError(f"ridge of TwoStage must be a finite number ≥ 0, or None; got {self.ridge!r}.")
+        if not (isinstance(self.n_epochs, numbers.Integral) and self.n_epochs >= 1):
+            raise InputError(f"n_epochs of TwoStage must be a whole number ≥ 1; got {self.n_epochs!r}.")
+        if any(machine.loss.reads == "nothing" for machine in problem.machines):
+            raise InputError('two_stage learns the kernel from targets, and one-class has none. Use solver="auto".')
+        if problem.gram.ridge(np.ones(problem.gram.n_terms)) is not None:
+            raise InputError(
+                "two_stage chooses the weights before it looks at the machine, so it cannot learn C with them. "
+                'Leave learn_C out and search for C (GridSearchCV), or use solver="auto".'
+            )
+        if not _are_labels(problem) and (self.target == "balanced" or self.method == "pairs"):
+            what = 'target="balanced"' if self.target == "balanced" else 'method="pairs"'
+            raise InputError(f'{what} of TwoStage is for class labels; for numbers use method="ridge".')
+
+    def _pairs(self, problem: Problem) -> Pairs:
+        """Return the pairs of all samples, or of those that represent the others."""
+        share, Y = _share(problem), np.column_stack([machine.y for machine in problem.machines])
+        some = np.arange(problem.gram.n)
+        if self.compress is not None:
+            if getattr(self.compress, "kernel", None) is None and not _are_numbers(problem):
+                raise InputError(
+                    "The kernels read more than numbers, so the distance of two samples is not clear. "
+                    "Name one by PreClustering(epsilon, kernel=...)."
+                )
+            from sklearn.base import clone
+
+            classes = np.unique(Y, axis=0, return_inverse=True)[1].ravel()
+            chosen = clone(self.compress).fit(problem.gram.X, classes.astype(str) if _are_labels(problem) else Y[:, 0])
+            some = chosen.representatives_
+            share = np.bincount(chosen.labels_, weights=share, minlength=len(some))
+        Y = _ideal(Y[some], share, self.target, _are_labels(problem))
+        centred = self.target != "product" or self.method in ("alignment", "joint_alignment")
+        return Pairs(problem.gram, some, share, Y, centred)
+
+    def _weigh(self, pairs: Pairs, moments: Moments) -> tuple[np.ndarray, float]:
+        """Return the weights, not yet scaled to the norm, and the ridge that was used."""
+        if self.method == "alignment":
+            return np.maximum(moments.each(), 0.0), 0.0
+        if self.method == "pairs":
+            return self._by_pairs(pairs, moments)
+        values, vectors = np.linalg.eigh(moments.G)
+        values = np.maximum(values, 0.0)
+        rotated = vectors.T @ moments.h
+        ridge = 0.0 if self.method == "joint_alignment" else self.ridge
+        if ridge is None:
+            ridge = gcv_ridge(values, rotated, moments.tt, moments.n_pairs)
+        # ‖A w − b‖² with A'A = G + ridge, A'b = h
+        roots = np.sqrt(values + max(float(ridge), LEAST_RIDGE * max(float(values[-1]), 1e-300)))
+        return nnls(roots[:, None] * vectors.T, rotated / roots)[0], float(ridge)
+
+    def _by_pairs(self, pairs: Pairs, moments: Moments) -> tuple[np.ndarray, float]:
+        """Minimise ridge/2 ‖w‖² + mean hinge(1 − t_ij Σ_m w_m K_m(i, j)) over w ≥ 0, by projected steps on blocks.
+
+        t_ij = 1 within a class and −1 otherwise (Kumar et al. 2012); the average of the second half of
+        the steps is returned.
+        """
+        rng = np.random.default_rng(self.random_state)
+        size = float(np.trace(moments.G)) / moments.n_pairs  # mean ‖z‖² of a pair's kernel values z
+        ridge = 1e-3 * size if self.ridge is None else float(self.ridge)
+        n, batch = len(pairs), min(BATCH, len(pairs))
+        n_steps = int(np.clip(self.n_epochs * (n / batch) ** 2, 20, 2000))
+        w, total = np.zeros(len(moments.h)), np.zeros(len(moments.h))
+        p = pairs.share / pairs.share.sum()
+        for step in range(n_steps):
+            rows, cols = (rng.choice(n, batch, p=p) for _ in range(2))
+            Z = pairs.block(rows, cols).reshape(len(w), -1)
+            t = np.where(_same(pairs.Y, rows, cols), 1.0, -1.0).ravel()
+            short = t * (w @ Z) < 1.0
+            slope = ridge * w - Z[:, short] @ t[short] / len(t)
+            w = np.maximum(w - slope / ((ridge + size) + ridge * step), 0.0)
+            if 2 * step >= n_steps:
+                total += w
+        return total, ridge
+
+
+def gcv_ridge(values: np.ndarray, rotated: np.ndarray, tt: float, n_pairs: int) -> float:
+    """Return the ridge λ that minimises RSS(λ) / (1 − df(λ) / n_pairs)² over a grid.
+
+    With G = V diag(values) V' and rotated = V'h, RSS and df = Σ values / (values + λ) are sums over
+    n_terms numbers, whatever the number of pairs.
+    """
+    grid = max(float(values.max()), 1e-300) * np.logspace(-10, 1, 111)
+    inverse = 1.0 / (values[:, None] + grid)
+    squares = rotated[:, None] ** 2
+    rss = tt - (squares * inverse * (2.0 - values[:, None] * inverse)).sum(axis=0)
+    df = (values[:, None] * inverse).sum(axis=0)
+    return float(grid[np.argmin(np.maximum(rss, 0.0) / np.maximum(1.0 - df / n_pairs, 1e-12) ** 2)])
+
+
+def _share(problem: Problem) -> np.ndarray:
+    """Return how much every sample counts, from its cost: a weight of 2 is the same as being there twice."""
+    return np.mean([machine.C / machine.C.mean() for machine in problem.machines], axis=0)
+
+
+def _are_labels(problem: Problem) -> bool:
+    return all(np.isin(machine.y, (-1.0, 1.0)).all() for machine in problem.machines)
+
+
+def _are_numbers(problem: Problem) -> bool:
+    return all(leaf.reads == "numbers" for term in problem.gram.terms for leaf in term.leaves())
+
+
+def _ideal(Y: np.ndarray, share: np.ndarray, target: str, labels: bool) -> np.ndarray:
+    """Return Y such that Y Y' is the ideal kernel, but for centring."""
+    if target == "balanced":
+        positive = np.where(Y > 0, share[:, None], 0.0).sum(axis=0)
+        negative = np.where(Y > 0, 0.0, share[:, None]).sum(axis=0)
+        half = 0.5 * share.sum()
+        return np.where(Y > 0, half / np.maximum(positive, 1e-300), -half / np.maximum(negative, 1e-300))
+    return 0.5 * (Y + 1.0) if labels and Y.shape[1] > 1 else Y
+
+
+def _same(Y: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Say for every pair whether both are of one class."""
+    return (Y[rows][:, None, :] == Y[cols][None, :, :]).all(axis=2)
