@@ -56,9 +56,10 @@ def main() -> None:
         WeightedDegree(degree=20).normalized(), C=1.0, norm="fixed", scaling=None, tol=1e-5, n_jobs=options.jobs
     )
     MKLClassifier(WeightedDegree(degree=20).normalized(), norm="fixed").fit(train[0][:500], train[1][:500])  # compiles
-    chain = PositionalMarkovChain(order=4)
+    models = [("weighted degree", machine)]
+    models += [(f"Markov chain, {order}", PositionalMarkovChain(order=order)) for order in (4, 1)]
     print(f"{len(train[1]):,} windows to learn from ({(train[1] > 0).mean():.1%} sites), {len(test[1]):,} to judge by")
-    for name, model in (("weighted degree", machine), ("Markov chain", chain)):
+    for name, model in models:
         _, fitting = timed(lambda: model.fit(*train))  # noqa: B023
         scores, scoring = timed(lambda: model.decision_function(test[0]))  # noqa: B023
         print(

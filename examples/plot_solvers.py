@@ -20,7 +20,7 @@ from kernelweave import RBF, MKLClassifier, Polynomial, per_feature
 from kernelweave.mkl import Hessian
 
 rng = np.random.default_rng(0)
-n = 150
+n = 120
 X = rng.standard_normal((n, 8))
 risk = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + X[:, 2] + X[:, 3] * X[:, 4]
 y = risk + 0.3 * rng.standard_normal(n) > np.median(risk)
@@ -36,7 +36,7 @@ solvers = {
     "mixed": Hessian(simple_first=True),
 }
 models = {
-    name: MKLClassifier(kernel, C=n, scaling="trace", solver=solver, tol=3e-4, max_iter=5000).fit(X, y)
+    name: MKLClassifier(kernel, C=n, scaling="trace", solver=solver, tol=1e-3, max_iter=5000).fit(X, y)
     for name, solver in solvers.items()
 }
 print("solver         objective  gap      terms  steps  machines solved")
@@ -47,9 +47,10 @@ for name, model in models.items():
 # %%
 # The gap on the way
 # ------------------
-# The relative duality gap bounds how much could still be gained. A stretch that is flat is one in which neither bound
-# moved. The reduced gradient gets near quickly and then takes its time; Newton's method has the opposite habit.
-# "mixed" is Newton's method after one step of the reduced gradient.
+# The relative duality gap bounds how much could still be gained; it can exceed 100 % as long as the lower bound is
+# below zero. Newton's method needs a handful of steps and ends steeply. Cutting planes close in steadily. The reduced
+# gradient goes from border to border, one weight reaching zero after another, and each of its steps takes several
+# machines. "mixed" is Newton's method after one step of the reduced gradient.
 styles = {
     "silp": ("#88ccee", "-"),
     "silp_chunking": ("#117733", "--"),
@@ -68,22 +69,23 @@ for ax, label in zip(axes, ("machines solved", "time (s)"), strict=True):
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel(label)
-    ax.axhline(0.03, color="0.6", lw=0.8, ls=":")
+    ax.axhline(0.1, color="0.6", lw=0.8, ls=":")
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("relative duality gap (%)")
-axes[0].set_ylim(1e-3, 1e3)
 handles = axes[0].get_legend_handles_labels()
 fig.legend(*handles, loc="outside lower center", ncols=5, frameon=False)
 
 # %%
-# Dots mark the end of every run, at or below the dotted line of ``tol=3e-4``. Machines solved by ``"silp_chunking"``
+# Dots mark the end of every run, at or below the dotted line of ``tol=1e-3``. Machines solved by ``"silp_chunking"``
 # are single steps of the dual solver, not whole solutions. Seconds depend on the computer and on what else it does:
 # the counts are what to compare.
 
 # %%
 # The weights on the way
 # ----------------------
-# Every line is the weight of one term. The same terms end at the same weights; the roads there differ.
+# Every line is the weight of one term. On the left some weights are still moving when the gap meets ``tol``: where
+# kernels can stand in for each other, the objective hardly changes along the way. For weights that are to be read,
+# ask for a smaller gap.
 kept = np.argsort(-models["hessian"].weights_)[:9]
 colours = plt.colormaps["viridis"](np.linspace(0.0, 0.95, len(kept)))
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.5), layout="constrained", sharey=True)
@@ -96,11 +98,13 @@ for ax, (name, title) in zip(axes, titles.items(), strict=True):
         ax.plot(steps, path[:, m], color="0.8", lw=0.8)
     for m, colour in zip(kept, colours, strict=True):
         ax.plot(steps, path[:, m], color=colour, label=models[name].term_names_[m])
-    ax.set_xscale("log")
     ax.set_title(title)
     ax.set_xlabel("step of the solver")
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("weight (share of 1)")
+axes[0].set_xscale("log")
+axes[0].set_xlabel("step of the solver (logarithmic)")
+axes[1].xaxis.get_major_locator().set_params(integer=True)
 handles = axes[0].get_legend_handles_labels()
 fig.legend(*handles, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
 

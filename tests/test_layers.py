@@ -34,7 +34,7 @@ LAYERS = {
     1: ("cluster", "gram"),
     2: ("dual", "losses", "norms"),
     3: ("mkl",),
-    4: ("estimators", "explain", "io.checkpoint", "io.model_file", "testing"),
+    4: ("estimators", "explain", "io.checkpoint", "io.model_file", "io.model_reader", "testing"),
     5: ("cli", "demo", "report"),
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}

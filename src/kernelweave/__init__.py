@@ -9,10 +9,18 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "estimators": ("MKLClassifier", "MKLOneClass", "MKLRegressor", "PositionalMarkovChain"),
+    "estimators": (
+        "MKLClassifier",
+        "MKLOneClass",
+        "MKLRegressor",
+        "PreClustering",
+        "compare_solvers",
+        "PositionalMarkovChain",
+    ),
     "kernels": (
         "RBF",
-        "Frozen", "Identity",
+        "Frozen",
+        "Identity",
         "Kernel",
         "Laplacian",
         "Linear",
@@ -30,7 +38,8 @@ _HOMES = {
     ),
     "losses": ("CustomLoss",),
     "norms": ("Fixed",),
-    "errors": ("DataWarning", "InputError"),
+    "io.model_file": ("load", "save"),
+    "errors": ("DataWarning", "InputError", "ModelFormatError"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -17,5 +17,9 @@ class MemoryBudgetError(KernelweaveError, MemoryError):
     """The work would not fit into the memory budget; the message says how much it needs."""
 
 
+class ModelFormatError(KernelweaveError, ValueError):
+    """A file is not a model file, is damaged, or is of a version that this library does not read."""
+
+
 class DataWarning(UserWarning):
     """The data were accepted, but hold something the user should know."""

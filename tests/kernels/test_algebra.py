@@ -16,11 +16,13 @@ from kernelweave.views import as_views
 X = np.random.default_rng(0).normal(size=(8, 4))
 #: How to make one of each kernel that reads something else than numbers, and what it reads.
 EXAMPLES = {Precomputed: (Precomputed(X @ X.T, name="given"), np.arange(8))}
+SEQUENCES = ["".join(row) for row in np.random.default_rng(0).choice(list("ACGT"), (8, 30))]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KERNELS if kind in EXAMPLES or kind.reads == "numbers"])
+@pytest.mark.parametrize("kind", [k for k in KERNELS if k in EXAMPLES or k.reads in ("numbers", "sequences")])
 def test_every_kernel_keeps_its_promises(kind):
-    kernel, data = EXAMPLES.get(kind, (kind() if kind not in EXAMPLES else None, X))
+    data = SEQUENCES if kind.reads == "sequences" else X
+    kernel, data = EXAMPLES[kind] if kind in EXAMPLES else (kind(), data)
     check_kernel(kernel, data)
     check_kernel(kernel.normalized(), data)
     check_kernel(0.5 * kernel + kernel * kernel, data)

@@ -82,6 +82,22 @@ def inverted_block(ids, counts, starts, first, rows, values, by_feature, out):
 
 
 @jit
+def inverted_square(ids, counts, starts, rows, values, by_feature, out):
+    """The same for all pairs of one set, out (n, n) zero before: each pair once, rows of a feature being in order."""
+    reached = by_feature.copy()  # how far the rows up to this one go
+    for i in range(len(out)):
+        row = out[i]
+        for e in range(starts[i], starts[i + 1]):
+            weight = np.float64(counts[e])
+            reached[ids[e]] += 1
+            for t in range(by_feature[ids[e]], reached[ids[e]]):
+                row[rows[t]] += weight * values[t]
+    for i in range(len(out)):
+        for j in range(i):
+            out[j, i] = out[i, j]
+
+
+@jit
 def spread(ids, counts, starts, first, out):
     """Rows first, first + 1, ... as a dense matrix -> out (m, V), zero before."""
     for i in range(len(out)):

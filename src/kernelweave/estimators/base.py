@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -14,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..dual import Machine
-from ..errors import InputError
+from ..errors import DataWarning, InputError
 from ..gram import Gram, bind, for_prediction
 from ..kernels import RBF, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all, same_value
@@ -116,8 +117,11 @@ class BaseMKL(BaseEstimator):
         self.term_names_ = [repr(term) for term in terms.all_terms]
         self.scales_ = terms.scales
         self.notes_ = list(terms.notes) + ([] if self.widths_ is None else [self.widths_.note])
-        expressions = [_expression(terms, row) for row in weights]
+        expressions = [learned_expression(terms.all_terms, terms.scales, row) for row in weights]
         self.kernel_ = expressions[0] if self._shared() else expressions
+        for note in {result.stage.note for result in results if result.stage is not None and result.stage.note}:
+            self.notes_.append(note)
+            warnings.warn(note, DataWarning, stacklevel=4)
         alignments = [None if r.stage is None else r.stage.alignment(terms.share) for r in results]
         self.alignment_ = alignments[0] if self._shared() else alignments
         self._support_views = X.rows(support)
@@ -251,9 +255,9 @@ def _rounded(kernel: Kernel) -> str:
     return " + ".join(f"{k.scale:.3g} * {k.kernel!r}" if hasattr(k, "scale") else repr(k) for k in parts)
 
 
-def _expression(terms: Terms, weights: np.ndarray) -> Kernel:
+def learned_expression(terms: Sequence[Kernel], scales: np.ndarray, weights: np.ndarray) -> Kernel:
     """Return the learned kernel: what is typed is what predicts."""
-    used = [(w / s, term) for w, s, term in zip(weights, terms.scales, terms.all_terms, strict=True) if w > 0]
+    used = [(w / s, term) for w, s, term in zip(weights, scales, terms, strict=True) if w > 0]
     if not used:
-        return Scaled(0.0, terms.all_terms[0])
+        return Scaled(0.0, terms[0])
     return add_all([term if w == 1.0 else term * float(w) for w, term in used])

@@ -29,6 +29,11 @@ def with_widths(
             f"Widths are learned for RBF('learn') or RBF('learn').on(columns) alone; got {kernel!r}. "
             "Learn them first, and put the widths found into a sum."
         )
+    if any(machine.loss.total for machine in machines):
+        raise InputError(
+            "RBF('learn') needs targets to learn widths from; a one-class machine has none, and would make every width "
+            "so wide that all samples are alike. Give gamma as a number, or several widths as a sum."
+        )
     data: Any = (X if columns is None else X.select(columns)).matrix()
     widths = learn_widths(
         data.toarray() if sparse.issparse(data) else data, machines, deadline=deadline, random_state=random_state

@@ -95,7 +95,7 @@ class PositionalMarkovChain(ClassifierMixin, BaseEstimator):
         codes, size = code_matrix(sequences), sequences.alphabet.size
         for i in range(codes.shape[1]):
             part = codes[:, max(0, i - self.order) : i + 1].astype(np.int64)
-            known = (part < size).all(axis=1)
+            known = np.all(part < size, axis=1)
             yield i, known, part @ (size ** np.arange(part.shape[1] - 1, -1, -1))
 
     def _joint(self, X: Any) -> np.ndarray:
@@ -118,7 +118,8 @@ class PositionalMarkovChain(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of every sequence."""
-        return self.classes_[self._joint(X).argmax(axis=1)]
+        likeliest = self._joint(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of `predict_proba`."""

@@ -68,9 +68,7 @@ class LinaddGram(Gram):
         support, coef = self._scaled_support(family, coef)
         queries, roots = self._queries(family, own, at)
         table = family.table(own.require_length(), weights)
-        out = np.zeros(len(queries))
-        if len(support) and table.any():
-            out += scores(family, table, own.rows(support), coef, queries, self.n_jobs)
+        out = scores(family, table, own.rows(support), coef, queries, self.n_jobs)
         return out if roots is None else out * roots
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
@@ -147,6 +145,8 @@ def scores(
     family: Family, table: np.ndarray, support: SequenceSet, coef: np.ndarray, queries: SequenceSet, n_jobs: int = 1
 ) -> np.ndarray:
     """Return Σ_q coef[q] k(support q, query) with a weight per position and degree, (n,)."""
+    if not (table.any() and len(support)):
+        return np.zeros(len(queries))
     pair = 1.0 if is_even(table) else UNEVEN_PAIR
     if _few(len(support), len(queries), pair):
         out = np.empty(len(queries))

@@ -15,8 +15,8 @@ from .weighted_degree import WeightedDegree
 from .words import BagOfWords
 
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
-KERNELS = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed, WeightedDegree, LocalityImproved, Oligo)
-KERNELS += (Spectrum, Mismatch, GappedKmer, BagOfWords)
+KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
+KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
 
 __all__ = [
     "KERNELS",

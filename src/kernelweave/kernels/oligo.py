@@ -106,8 +106,8 @@ class LocalityImproved(StringKernel):
     --------
     >>> from kernelweave import LocalityImproved
     >>> LocalityImproved(length=1, inner_degree=2, outer_degree=1)(["ACGT", "ACCT"])
-    array([[3.125, 1.375],
-           [1.375, 3.125]])
+    array([[3.125, 1.625],
+           [1.625, 3.125]])
     """
 
     length: int = 3

@@ -19,8 +19,9 @@ TABLE_BITS = 20
 BLOCK_KEYS = 1 << 22
 #: Counts up to here are whole in single precision.
 MAX_SINGLE = 1 << 24
-#: What a multiplication costs in a product of dense matrices, against one in a sum over shared features (measured).
-DENSE_COST = 0.04
+#: What a multiplication costs in a product of dense matrices, per byte of a number, against one in a sum over shared
+#: features (measured).
+DENSE_COST = 0.005
 #: Bytes of dense rows that such a product may take.
 DENSE_BYTES = 1 << 28
 
@@ -87,25 +88,36 @@ class Rows:
 
 def add_products(A: Rows, B: Rows, out: np.ndarray, first: int = 0, factor: float = 1.0) -> None:
     """Add factor · k(A_i, B_j) to out, for the rows i of A from `first` on, as many as out has."""
-    from .._fast.sparse import inverted_block, spread
+    from .._fast.sparse import inverted_block, inverted_square
 
-    part = np.zeros(out.shape)
-    low, high = A.starts[first], A.starts[first + len(out)]
+    part: np.ndarray = np.zeros(out.shape)
+    low, high, square = A.starts[first], A.starts[first + len(out)], A is B and len(out) == len(A)
     shared = int(np.diff(B.by_feature[2])[A.ids[low:high]].sum())
+    # sums of whole numbers are exact in single precision while no k(x, x) is too large
+    kind: type = np.float32 if max(A.powers[2].max(initial=0), B.powers[2].max(initial=0)) <= MAX_SINGLE else np.float64
+    size = np.dtype(kind).itemsize
     n_dense = len(out) * len(B) * B.n_columns
-    if n_dense * DENSE_COST < shared and 8 * B.n_columns * (len(out) + len(B)) <= DENSE_BYTES:
-        left, right = np.zeros((len(out), A.n_columns)), np.zeros((len(B), B.n_columns))
-        spread(*A.arrays, first, left)
-        spread(*B.arrays, 0, right)
-        np.matmul(left, right.T, out=part)
+    if n_dense * DENSE_COST * size < shared and size * B.n_columns * (len(out) + len(B)) <= DENSE_BYTES:
+        right = _spread(B, 0, len(B), kind)
+        part = (right if square else _spread(A, first, len(out), kind)) @ right.T
+    elif square:
+        inverted_square(*A.arrays, *B.by_feature, part)
     else:
         inverted_block(*A.arrays, first, *B.by_feature, part)
-    part *= factor * B.weight
+    scaled = part * (factor * B.weight)
     if A.scale is not None:
-        part *= A.scale[first : first + len(out), None]
+        scaled *= A.scale[first : first + len(out), None]
     if B.scale is not None:
-        part *= B.scale
-    out += part
+        scaled *= B.scale
+    out += scaled
+
+
+def _spread(rows: Rows, first: int, n: int, kind: type) -> np.ndarray:
+    from .._fast.sparse import spread
+
+    out = np.zeros((n, rows.n_columns), kind)
+    spread(*rows.arrays, first, out)
+    return out
 
 
 class Vocabulary:

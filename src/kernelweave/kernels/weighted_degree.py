@@ -177,9 +177,9 @@ class WeightedDegree(StringKernel):
         beta = self.table(codes_a.shape[1], degree, position)[position]
         window = slice(position, position + len(beta))
         bits = _bits(codes_a, codes_b)
-        planes = [pack_planes(np.ascontiguousarray(codes[:, window]), bits) for codes in (codes_a, codes_b)]
+        planes_a, planes_b = (pack_planes(np.ascontiguousarray(codes[:, window]), bits) for codes in (codes_a, codes_b))
         out = np.empty((len(codes_a), len(codes_b)))
-        wd_position_block(*planes, beta, 0, out)
+        wd_position_block(planes_a, planes_b, beta, 0, out)
         return out
 
     def _moved(self, codes_a: np.ndarray, codes_b: np.ndarray, degree: int | None) -> Iterator[tuple[np.ndarray, ...]]:

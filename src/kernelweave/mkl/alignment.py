@@ -19,11 +19,14 @@ class Moments:
     G: np.ndarray
     h: np.ndarray
     tt: float
-    n_pairs: int
+    #: How many samples the pairs were made of.
+    n_points: int
 
     def each(self) -> np.ndarray:
         """Return the alignment of every term: ⟨K_m, T⟩ / (‖K_m‖ ‖T‖)."""
-        return self.h / np.maximum(np.sqrt(np.maximum(self.G.diagonal(), 0.0) * self.tt), 1e-300)
+        squares = self.G.diagonal()
+        seen = squares > 1e-24 * squares.max()  # what is zero but for rounding is like nothing
+        return np.where(seen, self.h, 0.0) / np.sqrt(np.where(seen, squares, 1.0) * max(self.tt, 1e-300))
 
     def alignment(self, weights: np.ndarray) -> float:
         """Return the alignment of Σ_m weights[m] K_m."""
@@ -46,10 +49,20 @@ class Pairs:
     centred : bool
         Take the mean out of every K_m and of Y, as a machine with an intercept does: K_m becomes P'K_m P
         with P = I − share 1' / Σ share.
+    diagonal : bool
+        Whether pairs of a sample with itself count.
     """
 
-    def __init__(self, gram: Gram, some: np.ndarray, share: np.ndarray, Y: np.ndarray, centred: bool) -> None:
-        self.gram, self.some, self.centred = gram, some, centred
+    def __init__(
+        self,
+        gram: Gram,
+        some: np.ndarray,
+        share: np.ndarray,
+        Y: np.ndarray,
+        centred: bool = True,
+        diagonal: bool = False,
+    ) -> None:
+        self.gram, self.some, self.centred, self.diagonal = gram, some, centred, diagonal
         self.share = share * (len(share) / share.sum())
         self.Y = Y - self.share @ Y / len(some) if centred else Y
         if centred:
@@ -81,7 +94,7 @@ class Pairs:
         Costs n_terms² · n² / 2 multiplications, by blocks of rows of the upper triangle; what is held
         at a time does not grow with the number of pairs.
         """
-        n, n_terms = len(self), self.gram.n_terms
+        n_terms = self.gram.n_terms
         G, h = np.zeros((n_terms, n_terms)), np.zeros(n_terms)
         for rows, cols, root in self._triangle():
             K = self.block(rows, cols)
@@ -90,7 +103,10 @@ class Pairs:
             G += Z @ Z.T
             h += Z @ (self.target(rows, cols) * root).ravel()
         YY = self.Y.T @ (self.share[:, None] * self.Y)
-        return Moments(0.5 * (G + G.T), h, float((YY * YY).sum()), n * n)
+        tt = float((YY * YY).sum())
+        if not self.diagonal:
+            tt -= float(((self.share * (self.Y * self.Y).sum(axis=1)) ** 2).sum())
+        return Moments(0.5 * (G + G.T), h, tt, len(self))
 
     def _triangle(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield rows, the columns from there on, and the roots of how much their pairs count."""
@@ -99,4 +115,7 @@ class Pairs:
         for part in blocks(n, size):
             twice = root[part.start :].copy()
             twice[part.stop - part.start :] *= np.sqrt(2.0)  # for their mirror images below the diagonal
-            yield np.arange(part.start, part.stop), np.arange(part.start, n), np.outer(root[part], twice)
+            roots = np.outer(root[part], twice)
+            if not self.diagonal:
+                np.fill_diagonal(roots, 0.0)
+            yield np.arange(part.start, part.stop), np.arange(part.start, n), roots

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from ..errors import DataWarning, InputError
+from ..errors import InputError
 from ..norms import Fixed
 from .alignment import Moments, Pairs
 from .base import Problem, Solver, Steps
@@ -22,6 +21,10 @@ TARGETS = ("centred", "product", "balanced")
 LEAST_RIDGE = 1e-12
 #: Rows and columns of the blocks of pairs that the stochastic method draws.
 BATCH = 32
+NOTHING_ALIGNED = (
+    "no term is aligned with the targets, so two_stage gives all terms the same weight; "
+    "other kernels, or solver='auto', may find more"
+)
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,10 @@ class FirstStage:
 
     weights: np.ndarray
     moments: Moments = field(repr=False)
-    #: The penalty λ on ‖weights‖² that was used.
+    #: The penalty on ‖weights‖² that was used, in units of the largest eigenvalue of G.
     ridge: float
-    #: How many samples the pairs were made of.
-    n_points: int
+    #: What a user should know of it.
+    note: str = ""
 
     def alignment(self, spread: Callable[[np.ndarray], np.ndarray] = np.asarray) -> dict[str, Any]:
         """Return alignments with the ideal kernel: of every term, of their plain sum, of the weighted one."""
@@ -43,7 +46,7 @@ class FirstStage:
             "before": self.moments.alignment(equal),
             "after": self.moments.alignment(self.weights),
             "ridge": self.ridge,
-            "n_points": self.n_points,
+            "n_points": self.moments.n_points,
         }
 
 
@@ -66,7 +69,11 @@ class TwoStage(Solver):
         "product": y and the kernels as they are. "balanced": for labels, centred so that all classes count alike.
         More than two classes: T_ij is 1 within a class and 0 otherwise, before any centring.
     ridge : float or None
-        Penalty on ‖weights‖²; None for generalised cross-validation.
+        Penalty on ‖weights‖², as a share of the largest eigenvalue of the terms' products ⟨K_m, K_l⟩; None for
+        generalised cross-validation.
+    diagonal : bool
+        Whether pairs of a sample with itself count, as in the paper. They do not say who is like whom, and
+        reward terms under which every sample is like itself only; the weight of such terms is a ridge on the machine.
     compress : object or None
         What chooses the samples whose pairs are used: `PreClustering(epsilon)`, or anything with its
         `fit(X, y)`, `labels_` and `representatives_`. Each counts for all samples it stands for.
@@ -84,6 +91,7 @@ class TwoStage(Solver):
         method: str = "ridge",
         target: str = "centred",
         ridge: float | None = None,
+        diagonal: bool = False,
         compress: Any = None,
         n_epochs: int = 5,
         random_state: Any = 0,
@@ -91,6 +99,7 @@ class TwoStage(Solver):
         self.method = method
         self.target = target
         self.ridge = ridge
+        self.diagonal = diagonal
         self.compress = compress
         self.n_epochs = n_epochs
         self.random_state = random_state
@@ -114,15 +123,9 @@ class TwoStage(Solver):
         pairs = self._pairs(problem)
         moments = pairs.moments()
         weights, ridge = self._weigh(pairs, moments)
-        if not weights.any():
-            warnings.warn(
-                "No term is aligned with the target, so two_stage gives all terms the same weight. "
-                'Other kernels, target="centred", or solver="auto" may find more.',
-                DataWarning,
-                stacklevel=7,
-            )
-            weights = np.ones(len(weights))
-        return FirstStage(problem.norm.scaled(weights), moments, ridge, len(pairs))
+        if weights.any():
+            return FirstStage(problem.norm.scaled(weights), moments, ridge)
+        return FirstStage(problem.norm.start(len(weights)), moments, ridge, NOTHING_ALIGNED)
 
     def _check(self, problem: Problem) -> None:
         for name, value, known in (("method", self.method, METHODS), ("target", self.target, TARGETS)):
@@ -161,7 +164,7 @@ class TwoStage(Solver):
             share = np.bincount(chosen.labels_, weights=share, minlength=len(some))
         Y = _ideal(Y[some], share, self.target, _are_labels(problem))
         centred = self.target != "product" or self.method in ("alignment", "joint_alignment")
-        return Pairs(problem.gram, some, share, Y, centred)
+        return Pairs(problem.gram, some, share, Y, centred, self.diagonal)
 
     def _weigh(self, pairs: Pairs, moments: Moments) -> tuple[np.ndarray, float]:
         """Return the weights, not yet scaled to the norm, and the ridge that was used."""
@@ -170,13 +173,13 @@ class TwoStage(Solver):
         if self.method == "pairs":
             return self._by_pairs(pairs, moments)
         values, vectors = np.linalg.eigh(moments.G)
-        values = np.maximum(values, 0.0)
-        rotated = vectors.T @ moments.h
+        largest = max(float(values[-1]), 1e-300)
+        values, rotated = np.maximum(values, 0.0), vectors.T @ moments.h
         ridge = 0.0 if self.method == "joint_alignment" else self.ridge
         if ridge is None:
-            ridge = gcv_ridge(values, rotated, moments.tt, moments.n_pairs)
-        # ‖A w − b‖² with A'A = G + ridge, A'b = h
-        roots = np.sqrt(values + max(float(ridge), LEAST_RIDGE * max(float(values[-1]), 1e-300)))
+            ridge = gcv_ridge(values, rotated, moments.tt, moments.n_points) / largest
+        # ‖A w − b‖² with A'A = G + λ, A'b = h
+        roots = np.sqrt(values + largest * max(float(ridge), LEAST_RIDGE))
         return nnls(roots[:, None] * vectors.T, rotated / roots)[0], float(ridge)
 
     def _by_pairs(self, pairs: Pairs, moments: Moments) -> tuple[np.ndarray, float]:
@@ -186,8 +189,9 @@ class TwoStage(Solver):
         the steps is returned.
         """
         rng = np.random.default_rng(self.random_state)
-        size = float(np.trace(moments.G)) / moments.n_pairs  # mean ‖z‖² of a pair's kernel values z
-        ridge = 1e-3 * size if self.ridge is None else float(self.ridge)
+        size = float(np.trace(moments.G)) / moments.n_points**2  # mean ‖z‖² of a pair's kernel values z
+        share = 1e-3 if self.ridge is None else float(self.ridge)
+        ridge = share * size
         n, batch = len(pairs), min(BATCH, len(pairs))
         n_steps = int(np.clip(self.n_epochs * (n / batch) ** 2, 20, 2000))
         w, total = np.zeros(len(moments.h)), np.zeros(len(moments.h))
@@ -201,21 +205,22 @@ class TwoStage(Solver):
             w = np.maximum(w - slope / ((ridge + size) + ridge * step), 0.0)
             if 2 * step >= n_steps:
                 total += w
-        return total, ridge
+        return total, share
 
 
-def gcv_ridge(values: np.ndarray, rotated: np.ndarray, tt: float, n_pairs: int) -> float:
-    """Return the ridge λ that minimises RSS(λ) / (1 − df(λ) / n_pairs)² over a grid.
+def gcv_ridge(values: np.ndarray, rotated: np.ndarray, tt: float, n_points: int) -> float:
+    """Return the ridge λ that minimises RSS(λ) / (1 − df(λ) / n_points)² over a grid.
 
     With G = V diag(values) V' and rotated = V'h, RSS and df = Σ values / (values + λ) are sums over
-    n_terms numbers, whatever the number of pairs.
+    n_terms numbers, whatever the number of pairs. The freedom is counted against the points: n points do
+    not make n² independent pairs, and counted against those hardly any ridge would ever be chosen.
     """
     grid = max(float(values.max()), 1e-300) * np.logspace(-10, 1, 111)
     inverse = 1.0 / (values[:, None] + grid)
     squares = rotated[:, None] ** 2
     rss = tt - (squares * inverse * (2.0 - values[:, None] * inverse)).sum(axis=0)
     df = (values[:, None] * inverse).sum(axis=0)
-    return float(grid[np.argmin(np.maximum(rss, 0.0) / np.maximum(1.0 - df / n_pairs, 1e-12) ** 2)])
+    return float(grid[np.argmin(np.maximum(rss, 0.0) / np.maximum(1.0 - df / n_points, 1e-12) ** 2)])
 
 
 def _share(problem: Problem) -> np.ndarray:

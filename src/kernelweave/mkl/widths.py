@@ -75,7 +75,7 @@ def learn_widths(
         histories.append(history)
     best = int(np.argmin([history[-1] for history in histories]))
     gamma = np.exp(found[best])
-    gamma[gamma < FORGOTTEN * gamma.max()] = 0.0
+    gamma[(gamma < FORGOTTEN * gamma.max()) | (np.ptp(X, axis=0) == 0)] = 0.0
     return Widths(gamma / spread, histories[best][-1], histories)
 
 
@@ -91,6 +91,8 @@ def _descend(
         values, vectors = np.linalg.eigh(hessian)
         size = np.maximum(np.abs(values), 1e-3 * np.abs(values).max() + 1e-12)
         direction = -vectors @ ((vectors.T @ gradient) / size)
+        if not direction.any():  # a machine that is constant: no widths are better than others
+            break
         direction *= min(1.0, 2.0 / np.abs(direction).max())  # a width moves by a factor e² at most
         length, better = 1.0, None
         while length > 1e-3:

@@ -6,7 +6,6 @@ Layout, little endian: 8192 bytes of header, then the sections that the header l
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -35,11 +34,11 @@ class FileSink:
     """Where a stream of encoded rows goes: a temporary file that takes its name when it is whole."""
 
     def __init__(self, path: str | os.PathLike) -> None:
-        self.path = os.path.expanduser(os.fspath(path))
+        from ..io.atomic import AtomicFile  # here, because readers in io need this module
+
+        self._whole = AtomicFile(path)
+        self.path, self._file = self._whole.path, self._whole.file
         folder = os.path.dirname(self.path) or "."
-        if not os.path.isdir(folder):
-            raise InputError(f"Cannot write {self.path!r}: the folder {folder!r} does not exist.")
-        self._file = tempfile.NamedTemporaryFile(dir=folder, prefix=".kwseq-", delete=False)  # noqa: SIM115
         self._side = [tempfile.SpooledTemporaryFile(max_size=_COPY, dir=folder) for _ in range(2)]  # noqa: SIM115
         self._hash = hashlib.blake2b(digest_size=16)
         self._sections: dict[str, tuple[int, int]] = {}
@@ -99,10 +98,7 @@ class FileSink:
         }
         self._file.seek(0)
         self._file.write(_header_bytes(header))
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        os.replace(self._file.name, self.path)
+        self._whole.commit()
         for side in self._side:
             side.close()
         return open_set(self.path)
@@ -111,9 +107,7 @@ class FileSink:
         """Leave nothing behind; does nothing after `finish`."""
         for side in self._side:
             side.close()
-        self._file.close()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._file.name)
+        self._whole.abort()
 
 
 def _header_bytes(header: dict[str, Any]) -> bytes:

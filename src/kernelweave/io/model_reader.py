@@ -1,0 +1,194 @@
+"""From the content of a model file to a fitted estimator: every part is checked against the others."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from inspect import signature
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..estimators import ESTIMATORS
+from ..estimators.base import BaseMKL, learned_expression
+from ..kernels import Identity, Kernel, Precomputed, parse
+from ..losses import LOSSES
+from ..mkl import SOLVERS, ActiveTerms, Plain
+from ..mkl.widths import Widths
+from ..norms import NORMS
+from .kept import NotKept
+from .plain import damaged, decode, fields
+from .support import Unpacker
+
+#: Classes that parameters and fitted attributes may be of.
+KINDS = {kind.__name__: kind for kind in (*LOSSES, *NORMS, *SOLVERS, ActiveTerms, Plain, Widths)}
+#: What is kept of the training, each as the attribute of that name with an underscore.
+TRAINING: dict[str, type] = {"objective": float, "lower_bound": float, "gap": float, "converged": bool}
+TRAINING |= {"stop_reason": str, "n_iter": int, "n_solves": int, "solver": str, "notes": list, "history": list}
+#: Fitted attributes that have a place of their own; all others go under "attributes".
+PLACED = {"support_", "dual_coef_", "intercept_", "weights_", "scales_", "term_names_", "kernel_", "classes_"}
+PLACED |= {"n_features_in_", "feature_names_in_", *(f"{name}_" for name in TRAINING)}
+ATTRIBUTE = re.compile(r"[A-Za-z](\w*[A-Za-z0-9])?_", re.ASCII)
+
+
+@dataclass
+class StoredModel:
+    """What a file holds, to be made into a model again."""
+
+    manifest: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    memory: int
+
+    def model(self, matrices: dict[str, Any]) -> BaseMKL:
+        """Return the fitted estimator, every part of it checked against the others."""
+        keys: dict[str, Any] = {"library_version": str, "estimator": str, "kernel": (str, NoneType)}
+        keys |= {"parameters": dict, "n_features_in": int, "feature_names_in": (list, NoneType)}
+        keys |= {"classes": (dict, NoneType), "n_support": int, "terms": list, "weights": list, "scales": list}
+        keys |= {"matrices": dict, "data": dict, "attributes": dict, "training": dict}
+        fields(self.manifest, "model.json", **keys)
+        model = self._estimator(matrices)
+        n_machines = self._classes(model)
+        unpacker = Unpacker(self.arrays, self._count("n_support"), self.memory)
+        self._machines(model, unpacker, n_machines)
+        model._support_views = unpacker.unpack(self.manifest["data"])
+        if unpacker.arrays:
+            raise damaged(f"nothing uses its array {sorted(unpacker.arrays)[0]!r}")
+        self._columns(model)
+        self._terms(model, matrices, n_machines)
+        self._training(model)
+        self._check_matrices(model, matrices)
+        return model
+
+    def _count(self, name: str) -> int:
+        if self.manifest[name] < 0:
+            raise damaged(f"{name} is {self.manifest[name]}")
+        return int(self.manifest[name])
+
+    def _kernel(self, text: Any, matrices: dict[str, Any]) -> Kernel:
+        try:
+            return parse(text, matrices)
+        except (InputError, ValueError, TypeError) as error:
+            raise damaged(f"its kernel cannot be read: {str(error).rstrip('.')}") from None
+
+    def _estimator(self, matrices: dict[str, Any]) -> BaseMKL:
+        name, text = self.manifest["estimator"], self.manifest["kernel"]
+        kind = {kind.__name__: kind for kind in ESTIMATORS}.get(name)
+        if kind is None:
+            raise damaged(f"there is no estimator {name[:40]!r}")
+        known = signature(kind).parameters
+        given = {key: decode(value, KINDS) for key, value in self.manifest["parameters"].items()}
+        for key in given:
+            if key not in known or key == "kernel":
+                raise damaged(f"{name} has no parameter {key[:40]!r}")
+        shared = given.get("weights", "shared") in ("shared", "per_class")
+        if not shared or not isinstance(given.get("learn_C", False), bool):
+            raise damaged("its parameters 'weights' and 'learn_C' are not what they may be")
+        return kind(kernel=None if text is None else self._kernel(text, matrices), **given)
+
+    def _classes(self, model: BaseMKL) -> int:
+        """Set the classes, and return how many machines they take."""
+        classes = decode(self.manifest["classes"], KINDS)
+        if (classes is not None) != hasattr(model, "class_weight"):
+            raise damaged("a classifier has classes, and nothing else has")
+        if classes is None:
+            return 1
+        labels = classes.tolist() if isinstance(classes, np.ndarray) and classes.ndim == 1 else []
+        plain = all(isinstance(label, (str, int, float)) for label in labels)
+        if len(labels) < 2 or not plain or len(set(labels)) < len(labels):
+            raise damaged("its classes are not at least two labels that differ")
+        model.classes_ = classes
+        return 1 if len(labels) == 2 else len(labels)
+
+    def _machines(self, model: BaseMKL, arrays: Unpacker, n_machines: int) -> None:
+        support = arrays.take("support.npy", "u", arrays.n).astype(np.int64)
+        if (support < 0).any() or (np.diff(support) <= 0).any():
+            raise damaged("the numbers of its support samples do not grow")
+        model.support_ = support
+        model.dual_coef_ = arrays.take("dual_coef.npy", "f", n_machines, arrays.n)
+        model.intercept_ = arrays.take("intercept.npy", "f", n_machines)
+
+    def _columns(self, model: BaseMKL) -> None:
+        names, n = self.manifest["feature_names_in"], self._count("n_features_in")
+        try:
+            n_labels = len(model._support_views.labels)
+        except NotKept:
+            n_labels = n
+        if n_labels != n or (names is not None and (len(names) != n or not all(isinstance(c, str) for c in names))):
+            raise damaged(f"it has {n} features, but data or names of another number")
+        model.n_features_in_ = n
+        if names is not None:
+            model.feature_names_in_ = np.array(names, dtype=object)
+
+    def _terms(self, model: BaseMKL, matrices: dict[str, Any], n_machines: int) -> None:
+        """Set terms, weights and scales, and the kernel that they make."""
+        texts = self.manifest["terms"]
+        model._terms = self._terms_of(model, matrices)
+        if not texts or [repr(term) for term in model._terms] != texts:
+            raise damaged("its terms are not those of its kernel")
+        rows = 1 if model._shared() else n_machines
+        weights = self._numbers("weights", (len(texts),) if model._shared() else (rows, len(texts)))
+        model.scales_ = self._numbers("scales", (len(texts),))
+        if (weights < 0).any() or (model.scales_ <= 0).any():
+            raise damaged("a weight is below 0, or a scale is not above it")
+        model.weights_, model.term_names_ = weights, list(texts)
+        learned = [learned_expression(model._terms, model.scales_, row) for row in np.atleast_2d(weights)]
+        model.kernel_ = learned[0] if model._shared() else learned
+
+    def _terms_of(self, model: BaseMKL, matrices: dict[str, Any]) -> tuple[Kernel, ...]:
+        widths = "widths_" in self.manifest["attributes"] and self.manifest["attributes"]["widths_"] is not None
+        if not widths:
+            try:
+                terms = model._kernel().terms(model._support_views)
+                return (*terms, Identity()) if getattr(model, "learn_C", False) else terms
+            except NotKept:  # the number of terms depends on data that none of those in use reads
+                pass
+            except InputError as error:
+                raise damaged(f"its kernel does not fit its data: {str(error).rstrip('.')}") from None
+        return tuple(self._kernel(text, matrices) for text in self.manifest["terms"])
+
+    def _numbers(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        values = decode({"array": "float64", "values": self.manifest[name]}, KINDS)
+        if values.shape != shape or not np.isfinite(values).all():
+            raise damaged(f"{name} are not {' × '.join(map(str, shape))} finite numbers")
+        return values
+
+    def _training(self, model: BaseMKL) -> None:
+        values = {key: decode(value, KINDS) for key, value in self.manifest["training"].items()}
+        fields(values, "the training", **TRAINING)
+        for key, value in values.items():
+            setattr(model, f"{key}_", value)
+        for key, node in self.manifest["attributes"].items():
+            if not ATTRIBUTE.fullmatch(key) or key in PLACED or hasattr(type(model), key):
+                raise damaged(f"{key[:40]!r} is not an attribute of a model")
+            setattr(model, key, decode(node, KINDS))
+        model._last = []
+
+    def _check_matrices(self, model: BaseMKL, matrices: dict[str, Any]) -> None:
+        """Raise where a matrix that prediction needs is missing, or is another than the model was fitted on."""
+        needed = self.manifest["matrices"]
+        known = {leaf.label for leaf in model._kernel().leaves() if isinstance(leaf, Precomputed)}
+        for name in matrices:
+            if name not in known:
+                has = f"it has {', '.join(sorted(map(repr, known)))}" if known else "it has none"
+                raise InputError(f"The model has no matrix {name!r}: {has}.")
+        for name, probe in needed.items():
+            columns, ids, values = fields(probe, f"the matrix {name[:40]!r}", columns=int, ids=list, values=list)
+            if name not in matrices:
+                raise InputError(
+                    f"The model compares samples by the matrix {name!r}, which its file does not keep: pass it as "
+                    f"load(path, matrices={{{name!r}: K}}), its {columns} columns being the samples that were there on "
+                    "fitting, and rows for new samples below those of these."
+                )
+            K = np.asarray(matrices[name])
+            rows = decode({"array": "int64", "values": ids}, KINDS)
+            wanted = decode({"array": "float64", "values": values}, KINDS)
+            if rows.ndim != 1 or wanted.shape != rows.shape or not len(rows) or not (rows >= 0).all():
+                raise damaged(f"what it says of the matrix {name[:40]!r} is not one number for every sample")
+            fits = K.ndim == 2 and K.shape[1] == columns and len(K) >= columns and rows.max() < columns
+            if not fits or not np.allclose(K[rows[0], rows], wanted, rtol=1e-5, atol=1e-8):
+                raise InputError(
+                    f"The matrix {name!r}, of shape {K.shape}, is not the one that the model was fitted on: that had "
+                    f"{columns} columns, or other similarities of the support samples."
+                )
