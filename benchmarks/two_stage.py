@@ -1,11 +1,11 @@
 """Two-stage MKL beside one machine with the best kernel, the average kernel, and one-stage MKL, on regression data.
 
-The table of the TSMKLR paper on the five data sets it names: 42 kernels (Laplacian and Gaussian with widths 2^-9 to 2^9,
-polynomials of degree 1 to 4), repeated hold-outs of 30 %, RMSE with ranks. Every contender chooses its C (and the single
-machine its kernel, the two-stage ones their ridge) on a quarter of the training samples, held out once.
+The table of the TSMKLR paper on the five data sets it names: 42 kernels (Laplacian and Gaussian with widths 2^-9 to
+2^9, polynomials of degree 1 to 4), repeated hold-outs of 30 %, RMSE with ranks. Every contender chooses its C (and the
+single machine its kernel, the two-stage ones their ridge) on a quarter of the training samples, held out once.
 
-Run as ``python benchmarks/two_stage.py [hold-outs] [set ...]``; by default 30 hold-outs on all sets. The data are looked
-for in the folder that KERNELWEAVE_DATA names.
+Run as ``python benchmarks/two_stage.py [hold-outs] [set ...]``; by default 30 hold-outs on all sets. The data are
+looked for in the folder that KERNELWEAVE_DATA names.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Contender(BaseEstimator):
                     trials.append((rmse(K[outer, inner] @ coef + b, y[outer]), len(trials), option, cost))
         _, _, option, self.C_ = min(trials)
         self.option_ = option
-        every = self.rule(self.kernels, ids, y, option if not callable(option) else option)
+        every = self.rule(self.kernels, ids, y, option)
         self.weights_, _, self.gap_ = next(w for w in every if w[1] in (None, self.C_))
         self.coef_, self.b_ = ridge_machine(mixed(self.kernels, self.weights_, ids), y, self.C_)
         self.ids_ = ids
@@ -197,14 +197,15 @@ from kernelweave.views import as_views
 n, n_terms = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(0)
 X = as_views(rng.standard_normal((n, 3)))
-stacks = [RBF(g).compute(X, None) for g in (0.1, 1.0)]  # few matrices under many names: only what is added is of interest
+stacks = [RBF(g).compute(X, None) for g in (0.1, 1.0)]  # few matrices under many names: what is added counts
 gram = DenseGram([RBF()] * n_terms, X, stacks, [(m % 2, 0) for m in range(n_terms)])
 pairs = lambda some: Pairs(gram, some, np.ones(len(some)), rng.standard_normal((len(some), 1)))
 pairs(np.arange(10)).moments()
 before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
 pairs(np.arange(n)).moments()
 seconds, peak = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(f"{n:>7} {n_terms:>7} {seconds:>9.2f} {1e9 * seconds / (n * n * n_terms**2):>12.3f} {(peak - before) / 1000:>9.0f}")
+each = 1e9 * seconds / (n * n * n_terms**2)
+print(f"{n:>7} {n_terms:>7} {seconds:>9.2f} {each:>14.3f} {(peak - before) / 1000:>9.0f}")
 """
 
 

@@ -20,7 +20,7 @@ def new_samples():
         "numbers": np.array([[0.5, -1.0], [-0.25, 2.0], [3.0, 0.0]]),
         "counts": sparse.csr_array(np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 3.0]])),
         "ids": np.array([0, 5, 11]),
-        "letters": ["ACGTAC", "TTTTNN", "GATTAC"],
+        "letters": ["ACGTAC", "TTTTGG", "GATTAC"],
     }
 
 
@@ -38,7 +38,7 @@ def model():
         "numbers": rng.normal(size=(12, 2)) + (y == "a")[:, None],
         "counts": sparse.csr_array(np.round(rng.random((12, 3)) * (y == "b")[:, None], 3)),
         "ids": np.arange(12),
-        "letters": ["".join(rng.choice(list("ACGT" if label == "c" else "AAGT"), 6)) for label in y],
+        "letters": ["".join(rng.choice(list("ACGT" if label == "c" else "AAGT"), 6)) for label in y[1:]] + ["ACNTAC"],
     }
     kernel = kw.RBF(0.5).on("numbers") + kw.Linear().on("counts") + kw.Precomputed(given_matrix(), "given").on("ids")
     kernel += kw.Spectrum(2).normalized().on("letters") + kw.WeightedDegree(3).split("degree").on("letters")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelweave import BagOfWords, Frozen, GappedKmer, InputError, Linear, Mismatch, Spectrum
+from kernelweave import BagOfWords, Frozen, GappedKmer, InputError, Linear, Mismatch, MKLClassifier, Spectrum
 from kernelweave.gram import FeatureGram, StackedGram, bind, for_prediction
 from kernelweave.testing import check_gram
 from kernelweave.views import as_views
@@ -106,6 +106,23 @@ def test_it_travels():
     coef = np.ones(41)
     again = pickle.loads(pickle.dumps(gram))
     np.testing.assert_array_equal(again.apply_each(coef), gram.apply_each(coef))
+
+
+def test_a_machine_on_features_is_the_machine_on_matrices():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    texts = ["".join(rng.choice(list("ACGT"), 50)) + "TATAAT" * label for label in y]
+    kernel = Spectrum(4, min_k=2).normalized().split("degree") + Mismatch(4).normalized()
+    held, free = (MKLClassifier(kernel=kernel, memory=memory, tol=1e-4).fit(texts, y) for memory in (None, 1000))
+    assert abs(held.objective_ - free.objective_) < 1e-6 * held.objective_
+    np.testing.assert_allclose(free.decision_function(texts), held.decision_function(texts), atol=1e-4)
+
+
+def test_no_rows_at_all():
+    gram, none = FeatureGram(TERMS[:2], X), np.zeros(0, np.int64)
+    np.testing.assert_array_equal(gram.rows_times(none, np.zeros(0), np.ones(2)), np.zeros(41))
+    assert gram.block(none, None, np.ones(2)).shape == (0, 41)
+    assert gram.block(np.arange(20), none, np.ones(2)).shape == (20, 0)
 
 
 def test_other_kernels_have_no_features():

@@ -139,7 +139,7 @@ def test_dense_and_sparse_products_agree(monkeypatch, rng):
     X = ["".join(rng.choice(list("ACGT"), n)) for n in rng.integers(1, 80, 30)]
     K = {}
     for cost in (0.0, np.inf):
-        monkeypatch.setattr("kernelweave.kernels.vocabulary.DENSE_COST", cost)
+        monkeypatch.setattr("kernelweave.kernels.sparse_rows.DENSE_COST", cost)
         K[cost] = Spectrum(3)(X, X[:7])
     np.testing.assert_array_equal(K[0.0], K[np.inf])
 

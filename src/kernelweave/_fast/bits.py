@@ -4,7 +4,7 @@ Codes are uint8 letters 0, 1, 2, ...; 255 (`AMBIGUOUS`) is a letter that matches
 """
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 

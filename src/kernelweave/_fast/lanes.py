@@ -8,7 +8,7 @@ whatever registers the machine has. Every function here is inlined into its call
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic as numba_intrinsic

@@ -25,9 +25,9 @@ COLUMNS = ("solver", "error", "std", "seconds", "terms", "gap", "p_value", "rank
 class Comparison:
     """What `compare_solvers` saw.
 
-    `rows` holds one dict per solver: mean and standard deviation of the error, CPU seconds of a fit, terms kept, relative
-    gap (means all), p_value of a paired t-test against the solver of least mean error, rank (1 + how many solvers are
-    better by a significant difference) and mean_rank over the hold-outs.
+    `rows` holds one dict per solver: mean and standard deviation of the error, CPU seconds of a fit, terms kept,
+    relative gap (means all), p_value of a paired t-test against the solver of least mean error, rank (1 + how many
+    solvers are better by a significant difference) and mean_rank over the hold-outs.
     """
 
     rows: list[dict[str, Any]]
@@ -78,8 +78,8 @@ def compare_solvers(
 ) -> Comparison:
     """Fit several solvers on the same repeated hold-outs, and compare error, time, terms and gap.
 
-    Numbers are predicted and judged by RMSE, anything else by the error rate. The hold-outs overlap, so the t-test takes
-    differences for surer than they are: read p-values near the level with care.
+    Numbers are predicted and judged by RMSE, anything else by the error rate. The hold-outs overlap, so the t-test
+    takes differences for surer than they are: read p-values near the level with care.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def compare_solvers(
         y of floats means regression, all else classification.
     kernel : Kernel, str or None
     solvers : list, or dict by label
-        Each a name of a solver, a Solver, or a whole estimator with `fit` and `predict` (its own kernel, a search, ...).
+        Each a name of a solver, a Solver, or a whole estimator with `fit` and `predict` (a search, a pipeline, ...).
     n_splits : int
         How many hold-outs.
     test_size : float
@@ -171,9 +171,8 @@ def _table(labels: list[str], runs: np.ndarray, measure: str, level: float) -> C
     mean_ranks = rankdata(errors, axis=1).mean(axis=0)
     rows = []
     for i, label in enumerate(labels):
-        better = [
-            j for j in range(len(labels)) if means[j, 0] < means[i, 0] and p_value(errors[:, i], errors[:, j]) < level
-        ]
+        ahead = np.flatnonzero(means[:, 0] < means[i, 0])
+        better = [j for j in ahead if p_value(errors[:, i], errors[:, j]) < level]
         std = float(errors[:, i].std(ddof=1)) if len(errors) > 1 else 0.0
         figures = (means[i, 0], std, *means[i, 1:], p_value(errors[:, i], errors[:, best]))
         row = dict(zip(COLUMNS[1:7], map(float, figures), strict=True))

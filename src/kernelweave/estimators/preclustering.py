@@ -43,8 +43,8 @@ class PreClustering(BaseEstimator):
         How far a sample may be from its representative; None for the largest distance up to which the targets
         of a share `quantile` of all pairs are alike.
     kernel : Kernel, str or None
-        Measure by the kernel's own distance, d² = k(x, x) + k(x', x') − 2 k(x, x'), so that X may be whatever the kernel
-        reads; None for the Euclidean distance of numbers.
+        Measure by the kernel's own distance, d² = k(x, x) + k(x', x') − 2 k(x, x'), so that X may be whatever the
+        kernel reads; None for the Euclidean distance of numbers.
     quantile : float
         The share of alike pairs that delta=None asks for, between 0 and 1.
     random_state : int, Generator or None

@@ -122,11 +122,12 @@ class Combined:
     ) -> None:
         #: The matrix (or None) and the number it has to be multiplied with.
         self.matrix, self.factor = matrix, factor
-        self.gram: Any = gram
-        self.weights: Any = weights
-        self.n: int = len(matrix) if matrix is not None else self.gram.n
+        owner: Any = gram  # None only where there is a matrix
+        values: Any = weights
+        self.gram, self.weights = owner, values
+        self.n: int = len(matrix) if matrix is not None else owner.n
         #: What an identity among the terms adds to the diagonal, or None.
-        self.ridge: np.ndarray | None = None if gram is None else self.gram.ridge(self.weights)
+        self.ridge: np.ndarray | None = None if gram is None else owner.ridge(weights)
 
     def apply(self, coef: np.ndarray) -> np.ndarray:
         """Return K @ coef."""
@@ -166,7 +167,7 @@ def product(K: np.ndarray, coef: np.ndarray) -> np.ndarray:
     """Return K @ coef in float64, whatever K is stored in."""
     if K.dtype == np.float64:
         return K @ coef
-    out = np.empty((K.shape[0],) + coef.shape[1:])
+    out = np.empty((K.shape[0], *coef.shape[1:]))
     for part in blocks(K.shape[0], max(1, BLOCK_BYTES // (8 * K.shape[1]))):
         out[part] = K[part].astype(np.float64) @ coef
     return out
@@ -174,7 +175,7 @@ def product(K: np.ndarray, coef: np.ndarray) -> np.ndarray:
 
 def apply_at(term: Kernel, X: Views, coef: np.ndarray, at: Views) -> np.ndarray:
     """Return term(at, X) @ coef in blocks of rows, so that the matrix is never whole."""
-    out = np.empty((len(at),) + coef.shape[1:])
+    out = np.empty((len(at), *coef.shape[1:]))
     for part in blocks(len(at), max(1, BLOCK_BYTES // (8 * max(1, len(X))))):
         out[part] = term.compute(at.rows(np.arange(part.start, part.stop)), X) @ coef
     return out

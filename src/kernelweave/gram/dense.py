@@ -57,9 +57,10 @@ class DenseGram(Gram):
         stack = _allocate((len(fresh), n, n), dtype, directory)
 
         def fill(part: slice) -> None:
-            rows = X.rows(np.arange(part.start, part.stop))
+            whole = part.stop - part.start == n  # then kernels can use that the matrix is symmetric
+            rows, cols = (X, None) if whole else (X.rows(np.arange(part.start, part.stop)), X)
             for m, term in enumerate(fresh):
-                stack[m, part] = finite(term.compute(rows, X), term)
+                stack[m, part] = finite(term.compute(rows, cols), term)
 
         for_blocks(fill, n if fresh else 0, max(1, min(n, BLOCK_BYTES // (8 * n))), n_jobs)
         stacks, places, position = [stack], [], 0
@@ -144,8 +145,15 @@ class DenseGram(Gram):
         from .._fast.dense import gather
 
         out = np.empty((self.n_terms, len(rows), len(cols)))
+        together = [
+            len(some) > 0 and np.array_equal(some, np.arange(some[0], some[0] + len(some))) for some in (rows, cols)
+        ]
         for m in range(self.n_terms):
-            out[m] = gather(self.matrix_of(m), rows, cols, self.factors[m])
+            if all(together):
+                part = self.matrix_of(m)[rows[0] : rows[-1] + 1, cols[0] : cols[-1] + 1]
+                np.multiply(part, self.factors[m], out=out[m])
+            else:
+                out[m] = gather(self.matrix_of(m), rows, cols, self.factors[m])
         return out
 
     def diag_each(self) -> np.ndarray:

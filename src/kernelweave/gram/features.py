@@ -3,130 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from ..kernels import ExplicitKernel, Frozen, Kernel, Normalized, On, Only, Scaled, Sum
-from ..kernels.base import _inverse_root
-from ..kernels.vocabulary import Rows, Vocabulary, add_products
+from ..kernels import Kernel
+from ..kernels.sparse_rows import Rows, add_products
 from ..parallel import for_blocks
-from ..sequences import Alphabet, SequenceSet
 from ..views import Views
 from .base import BLOCK_BYTES, Gram, support_of
+from .feature_map import FeatureMap
 
 #: Rows that one thread looks up before it asks for more.
 ROW_BLOCK = 256
 #: Letters of new samples that one thread turns into features at a time.
 BLOCK_LETTERS = 1 << 22
+#: Normals are summed in up to MAX_SUMS parts, each with so many entries per feature that adding them up costs little.
+MAX_SUMS, SUM_ENTRIES = 8, 8
 #: For fewer rows than this, a block is looked up row by row instead of through an index by feature.
 FEW_ROWS = 16
-
-Path = tuple[Any, ...]
-
-
-@dataclass(eq=False, frozen=True)
-class Norm:
-    """What samples are divided by: the root of the diagonal of a kernel."""
-
-    path: Path
-    kernel: Kernel
-
-    def inverse(self, X: Views) -> np.ndarray:
-        """Return 1 / √k(x, x) of every sample, 0 where there is nothing to divide."""
-        return _inverse_root(self.kernel.compute_diag(_seen(X, self.path)))
-
-
-@dataclass
-class Group:
-    """One group of features of a term: those of one vocabulary, on one view, with one weight."""
-
-    kernel: ExplicitKernel
-    vocabulary: Vocabulary
-    alphabet: Alphabet
-    path: Path
-    weight: float
-    norms: tuple[Norm, ...]
-
-    def fit(self, X: Views, roots: dict[Norm, np.ndarray]) -> Rows:
-        """Return the features of the samples that the term is bound to."""
-        return self._finish(self.vocabulary.fit(self.sequences(X)), roots)
-
-    def map(self, X: Views, roots: dict[Norm, np.ndarray]) -> Rows:
-        """Return the features of other samples, as far as they are known."""
-        return self._finish(self.vocabulary.map(self.sequences(X)), roots)
-
-    def sequences(self, X: Views) -> SequenceSet:
-        """Return the sequences that the group sees, over the alphabet of the first samples."""
-        return _seen(X, self.path).sequences(self.alphabet)
-
-    def _finish(self, rows: Rows, roots: dict[Norm, np.ndarray]) -> Rows:
-        rows = replace(self.kernel.finish(rows), weight=self.weight)
-        for norm in self.norms:
-            rows = rows.scaled(roots[norm])
-        return rows
-
-
-def _seen(X: Views, path: Path) -> Views:
-    for columns in path:
-        X = X.select(columns)
-    return X
-
-
-def groups_of(
-    term: Kernel, X: Views, path: Path = (), weight: float = 1.0, norms: tuple[Norm, ...] = ()
-) -> list[Group]:
-    """Take a term apart: scaling, choosing columns, adding, splitting and normalising keep features explicit."""
-    if isinstance(term, On):
-        return groups_of(term.kernel, X, (*path, term.columns), weight, norms)
-    if isinstance(term, Scaled):
-        return groups_of(term.kernel, X, path, weight * term.scale, norms)
-    if isinstance(term, Frozen):
-        return groups_of(term.kernel, X, path, weight, norms)
-    if isinstance(term, Sum):
-        return [group for part in term.kernels for group in groups_of(part, X, path, weight, norms)]
-    if isinstance(term, Normalized):
-        return groups_of(term.kernel, X, path, weight, (*norms, Norm(path, term.kernel)))
-    degree = term.degree if isinstance(term, Only) else None
-    core: Any = term.kernel if isinstance(term, Only) else term
-    if isinstance(core, Normalized):  # a part is divided by the norms of the whole
-        norms, core = (*norms, Norm(path, core.kernel)), core.kernel
-    if not isinstance(core, ExplicitKernel):
-        raise InputError(f"{term!r} has no explicit features; bind it as a matrix.")
-    alphabet = core.sequences(_seen(X, path)).alphabet
-    return [Group(core, words, alphabet, path, weight * w, norms) for w, words in core.parts(alphabet, degree)]
-
-
-class FeatureMap:
-    """Φ of one term, so that k(x, y) = Φ(x)·Φ(y): learned on X, then made of any samples."""
-
-    def __init__(self, term: Kernel, X: Views) -> None:
-        self.X = X
-        self._rows: list[Rows] | None = None
-        #: The kernel is the sum of the products of these.
-        self.groups = groups_of(term, X)
-        self.norms = {norm: None for group in self.groups for norm in group.norms}  # in order
-
-    def keep(self) -> list[Rows]:
-        """Return the features of X, one group after another, and hold them from now on."""
-        if self._rows is None:
-            self._rows = list(self.rows())
-        return self._rows
-
-    def rows(self) -> Iterator[Rows]:
-        """Yield the features of X; they are made anew unless they are held."""
-        if self._rows is not None:
-            yield from self._rows
-            return
-        roots = self.roots(self.X)
-        for group in self.groups:
-            yield group.fit(self.X, roots)
-
-    def roots(self, X: Views) -> dict[Norm, np.ndarray]:
-        """Return 1 / √k(x, x) for every kernel that divides by it."""
-        return {norm: norm.inverse(X) for norm in self.norms}
 
 
 class FeatureGram(Gram):
@@ -163,14 +57,24 @@ class FeatureGram(Gram):
 
     def normals(self, m: int, rows: np.ndarray, coef: np.ndarray) -> Iterator[tuple[Rows, np.ndarray]]:
         """Yield the features of every group, and Σ_q coef[q] Φ_m(X[rows[q]]), (n_features, n_machines)."""
+        for part in self.maps[m].rows():
+            scaled = coef if part.scale is None else coef * part.scale[rows, None]
+            yield part, np.array([self._normal(part, rows, np.ascontiguousarray(column)) for column in scaled.T])
+
+    def _normal(self, part: Rows, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return Σ_q coef[q] · counts of row q; on threads where the features are few against the text."""
         from .._fast.sparse import scatter
 
-        for part in self.maps[m].rows():
-            normal = np.zeros((coef.shape[1], part.n_columns))
-            scaled = coef if part.scale is None else coef * part.scale[rows, None]
-            for c in range(coef.shape[1]):
-                scatter(*part.arrays, rows, np.ascontiguousarray(scaled[:, c]), normal[c])
-            yield part, normal
+        n_entries = len(part.ids) * len(rows) // max(1, len(part))
+        n_sums = int(np.clip(n_entries // (SUM_ENTRIES * max(1, part.n_columns)), 1, min(MAX_SUMS, max(1, len(rows)))))
+        sums = np.zeros((n_sums, part.n_columns))  # how many does not depend on the threads, so neither does the result
+        size = -(-len(rows) // n_sums)
+
+        def add(block: slice) -> None:
+            scatter(*part.arrays, rows[block], coef[block], sums[block.start // size])
+
+        for_blocks(add, len(rows), max(1, size), self.n_jobs)
+        return sums[0] if n_sums == 1 else sums.sum(axis=0)
 
     def _times(self, m: int, rows: np.ndarray, coef: np.ndarray, factor: float, out: np.ndarray) -> None:
         """Add factor · K_m[:, rows] @ coef to out, without the term's factor."""
@@ -209,21 +113,21 @@ class FeatureGram(Gram):
             self._times(m, rows, coef[rows], factor, out)
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
-        columns = coef.reshape(len(coef), -1)
+        columns = _columns(coef)
         out = np.zeros((self.n_terms, self.n if at is None else len(at), columns.shape[1]))
         for m, factor in enumerate(self.factors):
             self._apply(m, columns, factor, at, out[m])
         return out.reshape(*out.shape[:2], *coef.shape[1:])
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
-        scaled, columns = weights * self.factors, coef.reshape(len(coef), -1)
+        scaled, columns = weights * self.factors, _columns(coef)
         out = np.zeros((self.n if at is None else len(at), columns.shape[1]))
         for m in np.flatnonzero(scaled):
             self._apply(int(m), columns, scaled[m], at, out)
         return out.reshape(len(out), *coef.shape[1:])
 
     def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        scaled, columns = weights * self.factors, coef.reshape(len(coef), -1)
+        scaled, columns = weights * self.factors, _columns(coef)
         out = np.zeros((self.n, columns.shape[1]))
         for m in np.flatnonzero(scaled):
             self._times(int(m), np.asarray(rows), columns, scaled[m], out)
@@ -264,6 +168,11 @@ class FeatureGram(Gram):
     def nbytes(self) -> int:
         """Bytes of all features."""
         return sum(array.nbytes for one in self.maps for part in one.keep() for array in part.arrays)
+
+
+def _columns(coef: np.ndarray) -> np.ndarray:
+    """Return (n, n_machines), also of no rows at all."""
+    return coef[:, None] if coef.ndim == 1 else coef
 
 
 def _add_lookups(part: Rows, normal: np.ndarray, block: slice, factor: float, out: np.ndarray) -> None:

@@ -83,7 +83,7 @@ def _check_model(model: Any) -> None:
         if _text_is_lost(one):
             raise InputError(
                 f"{one!r} cannot be read back from its text, and a model file keeps the text. Use kernels of the "
-                "library, and alphabets by their names, or pickle the model."
+                "library, or pickle the model."
             )
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..views import Views
+from .sparse_rows import Rows, add_products
 from .strings import StringKernel
-from .vocabulary import Rows, Vocabulary, add_products
+from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from ..sequences import Alphabet, SequenceSet

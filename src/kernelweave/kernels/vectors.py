@@ -136,7 +136,7 @@ class Laplacian(VectorKernel):
 def _gamma(kernel: RBF | Laplacian | Polynomial, n_columns: int) -> float:
     if kernel.gamma is None:
         return 1.0 / max(n_columns, 1)
-    if not (isinstance(kernel.gamma, numbers.Real) and np.isfinite(kernel.gamma) and kernel.gamma > 0):
+    if not (isinstance(kernel.gamma, numbers.Real) and 0 < float(kernel.gamma) < np.inf):
         raise InputError(f"{type(kernel).__name__} needs gamma > 0 (or None for 1 / columns); got {kernel.gamma!r}.")
     return float(kernel.gamma)
 

@@ -70,7 +70,7 @@ class ActiveTerms(Solver):
         sub = problem.restricted(active, step)
         steps = self.inner.steps(sub)
         upper, lower, solved = np.inf, -np.inf, 0
-        best = current = next(steps)
+        best = current = first = next(steps)
         while True:
             lower = max(lower, current.lower)
             if current.upper < upper:
@@ -80,7 +80,8 @@ class ActiveTerms(Solver):
             solved, gap = sub.n_solves, relative_gap(upper, lower)
             if gap <= goal or problem.out_of_time():
                 break
-            yield self._lifted(problem, current, active)
+            if current is not first:  # the first one repeats the step that all terms were looked at with
+                yield self._lifted(problem, current, active)
             try:
                 current = steps.send(gap)
             except StopIteration:

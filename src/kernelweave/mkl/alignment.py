@@ -11,6 +11,9 @@ from ..gram import Gram
 from ..gram.base import BLOCK_BYTES
 from ..parallel import blocks
 
+#: Bytes of kernel values that are worked on at a time, so that they stay near the processor.
+CACHE_BYTES = 2**20
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -77,11 +80,14 @@ class Pairs:
 
     def block(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return K_m of every term for these rows and columns of the samples, (n_terms, len(rows), len(cols))."""
-        K = self.gram.block_each(self.some[rows], self.some[cols])
-        if self.centred:
-            # taken out value by value: differences of large sums would lose the digits of nearly constant terms
-            K -= self._means[:, rows, None] - self._all[:, None, None]
-            K -= self._means[:, None, cols]
+        return self._less_means(self.gram.block_each(self.some[rows], self.some[cols]), rows, cols)
+
+    def _less_means(self, K: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        if not self.centred:
+            return K
+        # taken out value by value: differences of large sums would lose the digits of nearly constant terms
+        K = K - (self._means[:, rows, None] - self._all[:, None, None])
+        K -= self._means[:, None, cols]
         return K
 
     def target(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
@@ -96,12 +102,12 @@ class Pairs:
         """
         n_terms = self.gram.n_terms
         G, h = np.zeros((n_terms, n_terms)), np.zeros(n_terms)
-        for rows, cols, root in self._triangle():
-            K = self.block(rows, cols)
-            K *= root
-            Z = K.reshape(n_terms, -1)
-            G += Z @ Z.T
-            h += Z @ (self.target(rows, cols) * root).ravel()
+        for rows, cols, roots in self._triangle():
+            K = self.gram.block_each(self.some[rows], self.some[cols])
+            for part in blocks(len(cols), max(1, CACHE_BYTES // (8 * n_terms * len(rows)))):
+                Z = (self._less_means(K[:, :, part], rows, cols[part]) * roots[:, part]).reshape(n_terms, -1)
+                G += Z @ Z.T
+                h += Z @ (self.target(rows, cols[part]) * roots[:, part]).ravel()
         YY = self.Y.T @ (self.share[:, None] * self.Y)
         tt = float((YY * YY).sum())
         if not self.diagonal:

@@ -245,7 +245,9 @@ def run(
             )
             if callback is not None:
                 callback(history[-1])
-            reason = _why_stop(problem, gap, len(history), max_iter, since, patience)
+            # the first step after a warm start only repeats where the last run ended
+            n_iter = len(history) - (problem.start is not None)
+            reason = _why_stop(problem, gap, n_iter, max_iter, since, patience)
             if reason:
                 break
             step = steps.send(gap)
