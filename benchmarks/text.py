@@ -171,7 +171,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     rng = np.random.default_rng(0)
     n = 200 if quick else 1000
-    memory(rng, n)
+    memory(rng, n // 2)
     linadd(rng, n)
     peaks()
     spam(quick)

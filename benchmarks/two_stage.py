@@ -190,10 +190,12 @@ def table(name: str, n_splits: int) -> np.ndarray:
 SHAPE = """
 import resource, sys, time
 import numpy as np
+from threadpoolctl import threadpool_limits
 from kernelweave.gram import DenseGram
 from kernelweave.kernels import RBF
 from kernelweave.mkl.alignment import Pairs
 from kernelweave.views import as_views
+threadpool_limits(1)
 n, n_terms = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(0)
 X = as_views(rng.standard_normal((n, 3)))

@@ -34,7 +34,7 @@ def stored():
     return out.getvalue()
 
 
-# -- damaged files ---
+# -- damaged files -----------------------------------------------------------------------------------------------------
 
 
 def read(data, **options):
@@ -194,6 +194,8 @@ EDITS = {
     "weights infinite": (lambda m: m.update(weights=[{"number": "inf"}, 1.0]), "finite numbers"),
     "weights text": (lambda m: m.update(weights=["1", "2"]), "is damaged"),
     "weights ragged": (lambda m: m.update(weights=[[1.0], 2.0]), "is damaged"),
+    "weights over scales": (lambda m: m.update(weights=[1e300, 1.0], scales=[1e-300, 1.0]), "too large for its scale"),
+    "threads": (lambda m: m["parameters"].update(n_jobs="all"), "n_jobs"),
     "scales zero": (lambda m: m.update(scales=[0.0, 1.0]), "not above"),
     "n_support negative": (lambda m: m.update(n_support=-1), "n_support is -1"),
     "n_support huge": (lambda m: m.update(n_support=2**60), "shape"),

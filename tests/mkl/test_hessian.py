@@ -248,7 +248,7 @@ def test_a_term_that_is_needed_enters_from_outside():
 
 
 @cache
-def sixty_terms(n=45):
+def sixty_terms(n=60):
     X = as_views(np.random.default_rng(4).standard_normal((n, 6)))
     basis = [RBF(gamma) for gamma in (0.02, 0.1, 0.3, 1.0, 3.0)] + [Linear(), Polynomial(2), Polynomial(3)]
     terms = basis + [k.on(c) for c in range(6) for k in basis] + [RBF(0.5).on([0, 1]), RBF(0.5).on([2, 3])]

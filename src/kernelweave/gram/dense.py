@@ -145,11 +145,9 @@ class DenseGram(Gram):
         from .._fast.dense import gather
 
         out = np.empty((self.n_terms, len(rows), len(cols)))
-        together = [
-            len(some) > 0 and np.array_equal(some, np.arange(some[0], some[0] + len(some))) for some in (rows, cols)
-        ]
+        together = _in_a_row(rows) and _in_a_row(cols)
         for m in range(self.n_terms):
-            if all(together):
+            if together:
                 part = self.matrix_of(m)[rows[0] : rows[-1] + 1, cols[0] : cols[-1] + 1]
                 np.multiply(part, self.factors[m], out=out[m])
             else:
@@ -171,6 +169,10 @@ class DenseGram(Gram):
         for part in parts[1:]:
             K = K + part
         return K, 1.0
+
+
+def _in_a_row(index: np.ndarray) -> bool:
+    return len(index) > 0 and bool((index == np.arange(index[0], index[0] + len(index))).all())
 
 
 def finite(K: np.ndarray, term: Kernel) -> np.ndarray:

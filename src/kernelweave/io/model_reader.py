@@ -83,8 +83,10 @@ class StoredModel:
             if key not in known or key == "kernel":
                 raise damaged(f"{name} has no parameter {key[:40]!r}")
         shared = given.get("weights", "shared") in ("shared", "per_class")
-        if not shared or not isinstance(given.get("learn_C", False), bool):
-            raise damaged("its parameters 'weights' and 'learn_C' are not what they may be")
+        jobs = given.get("n_jobs")
+        threads = jobs is None or (isinstance(jobs, int) and not isinstance(jobs, bool))
+        if not shared or not threads or not isinstance(given.get("learn_C", False), bool):
+            raise damaged("its parameters 'weights', 'learn_C' and 'n_jobs' are not what they may be")
         return kind(kernel=None if text is None else self._kernel(text, matrices), **given)
 
     def _classes(self, model: BaseMKL) -> int:
@@ -132,6 +134,9 @@ class StoredModel:
         model.scales_ = self._numbers("scales", (len(texts),))
         if (weights < 0).any() or (model.scales_ <= 0).any():
             raise damaged("a weight is below 0, or a scale is not above it")
+        with np.errstate(over="ignore"):
+            if np.isinf(weights / model.scales_).any():
+                raise damaged("a weight is too large for its scale")
         model.weights_, model.term_names_ = weights, list(texts)
         learned = [learned_expression(model._terms, model.scales_, row) for row in np.atleast_2d(weights)]
         model.kernel_ = learned[0] if model._shared() else learned
@@ -163,6 +168,8 @@ class StoredModel:
             if not ATTRIBUTE.fullmatch(key) or key in PLACED or hasattr(type(model), key):
                 raise damaged(f"{key[:40]!r} is not an attribute of a model")
             setattr(model, key, decode(node, KINDS))
+        if hasattr(model, "nu") and getattr(model, "offset_", None) != -model.intercept_[0]:
+            raise damaged("its offset is not that of its machine")
         model._last = []
 
     def _check_matrices(self, model: BaseMKL, matrices: dict[str, Any]) -> None:
