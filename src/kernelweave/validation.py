@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from .errors import DataWarning, InputError, InputTypeError
 from .kernels import Kernel
-from .kernels.base import typed
+from .kernels.values import typed
 from .views import ArrayViews, TableViews, Views, as_views
 
 #: Columns whose spreads differ by more than this earn a warning.

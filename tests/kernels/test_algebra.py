@@ -150,3 +150,12 @@ def test_parameters_reach_nested_kernels():
 def test_bad_parameters_are_named_when_used(kernel):
     with pytest.raises(InputError, match=type(kernel).__name__):
         kernel(X)
+
+
+def test_per_feature_inside_one_of_several_views(rng):
+    views = {"a": rng.normal(size=(12, 3)), "b": rng.normal(size=(12, 2))}
+    kernel = per_feature(RBF(0.5)).on("a")
+    terms = kernel.terms(as_views(views))
+    assert [repr(term) for term in terms] == [f"RBF(gamma=0.5).on({c}).on('a')" for c in range(3)]
+    expected = sum(RBF(0.5)(views["a"][:, [c]]) for c in range(3))
+    np.testing.assert_allclose(kernel(views), expected, atol=1e-12)

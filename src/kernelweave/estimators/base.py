@@ -18,7 +18,8 @@ from ..dual import Machine
 from ..errors import DataWarning, InputError
 from ..gram import Gram, bind, for_prediction
 from ..kernels import RBF, Kernel, Scaled, as_kernel
-from ..kernels.base import add_all, same_value
+from ..kernels.base import add_all
+from ..kernels.values import same_value
 from ..losses import Loss
 from ..mkl import Problem, Result, as_solver, run
 from ..norms import Fixed, Polyhedral, WeightNorm, as_norm

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, ModelFormatError
-from ..kernels.base import same_value
+from ..kernels.values import same_value
 
 #: Types of arrays that are written; "str" is as wide as its longest string.
 DTYPES = frozenset(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64))

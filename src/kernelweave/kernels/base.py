@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..errors import InputError
-from ..views import Columns, Views, as_views
+from ..views import Columns, DictViews, Views, as_views
+from .values import hashable, same_value, typed
 
 #: How tightly an expression binds, for printing with the fewest parentheses.
 SUM, PRODUCT, ATOM = 1, 2, 3
@@ -108,7 +109,7 @@ class Kernel(BaseEstimator):
         return all(same_value(mine[name], theirs[name]) for name in mine)
 
     def __hash__(self) -> int:
-        return hash((type(self), *(_hashable(value) for value in self.get_params(deep=False).values())))
+        return hash((type(self), *(hashable(value) for value in self.get_params(deep=False).values())))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         # N_CHAR_MAX is scikit-learn's; a kernel always prints whole, so that it can be typed back.
@@ -311,8 +312,8 @@ class On(_Wrapper):
 
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         seen = X.select(self.columns)
-        if isinstance(self.kernel, PerFeature):
-            return tuple(self.kernel.kernel.on(label) for label in seen.labels)
+        if isinstance(self.kernel, PerFeature) and not (isinstance(X, DictViews) and not isinstance(seen, DictViews)):
+            return tuple(self.kernel.kernel.on(label) for label in seen.labels)  # labels that X knows as well
         inner = self.kernel.terms(seen)
         return (self,) if inner == (self.kernel,) else tuple(term.on(self.columns) for term in inner)
 
@@ -368,33 +369,3 @@ def _inverse_root(diag: np.ndarray) -> np.ndarray:
 def bracketed(kernel: Kernel, binds: int) -> str:
     """Print a kernel inside an operator that needs at least `binds`."""
     return repr(kernel) if kernel._binds >= binds else f"({kernel!r})"
-
-
-def typed(value: Any) -> str:
-    """Print a parameter so that it can be typed back."""
-    if isinstance(value, np.generic):
-        return repr(value.item())
-    if isinstance(value, np.ndarray):
-        return repr(value.tolist())
-    if isinstance(value, (list, tuple)):
-        inner = ", ".join(typed(v) for v in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
-    return repr(value)
-
-
-def _hashable(value: Any) -> Hashable:
-    """Return what equal parameters have in common: 1 and 1.0, or an array and a list of its numbers."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_hashable, value))
-    return repr(value) if isinstance(value, slice) else value
-
-
-def same_value(a: Hashable | Any, b: Hashable | Any) -> bool:
-    """Equality of parameters, where arrays and lists of the same numbers are the same."""
-    if a is b:
-        return True
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return a is not None and b is not None and np.array_equal(np.asarray(a), np.asarray(b))
-    return (type(a) is type(b) and a == b) or (isinstance(a, numbers.Real) and isinstance(b, numbers.Real) and a == b)

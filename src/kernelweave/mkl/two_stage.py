@@ -19,6 +19,8 @@ METHODS = ("ridge", "alignment", "joint_alignment", "pairs")
 TARGETS = ("centred", "product", "balanced")
 #: Smallest ridge, as a share of the largest eigenvalue: keeps the weights of terms that look alike unique.
 LEAST_RIDGE = 1e-12
+#: An alignment below this is none.
+ROUNDING = 1e-10
 #: Rows and columns of the blocks of pairs that the stochastic method draws.
 BATCH = 32
 NOTHING_ALIGNED = (
@@ -123,7 +125,7 @@ class TwoStage(Solver):
         pairs = self._pairs(problem)
         moments = pairs.moments()
         weights, ridge = self._weigh(pairs, moments)
-        if weights.any():
+        if moments.alignment(weights) > ROUNDING:
             return FirstStage(problem.norm.scaled(weights), moments, ridge)
         return FirstStage(problem.norm.start(len(weights)), moments, ridge, NOTHING_ALIGNED)
 
