@@ -74,7 +74,7 @@ def test_labels_are_alike_only_where_equal():
     assert (labels[found.representatives_][found.labels_] == labels).all()
     assert found.compression_rate_ > 0.8
     assert PreClustering(0.0).fit(X, y > 0).delta_ > 0
-    small, y_small, weight = PreClustering(0.0).fit_resample(X, labels)
+    _, y_small, weight = PreClustering(0.0).fit_resample(X, labels)
     assert set(y_small) == {"high", "low"}
     assert weight.sum() == 600
 
@@ -157,5 +157,5 @@ def test_bad_parameters_are_explained():
         PreClustering().fit(X, y[:49])
     with pytest.raises(InputError, match="cannot choose among 10 others"):
         PreClustering().fit(X, y).transform(X[:10])
-    with pytest.raises(InputError, match="numbers"):
+    with pytest.raises(InputError, match="use a kernel for sequences"):
         PreClustering().fit(["ACGT"] * 50, y)

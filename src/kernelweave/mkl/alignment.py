@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 
 from ..gram import Gram
 from ..gram.base import BLOCK_BYTES
@@ -68,27 +69,27 @@ class Pairs:
         self.gram, self.some, self.centred, self.diagonal = gram, some, centred, diagonal
         self.share = share * (len(share) / share.sum())
         self.Y = Y - self.share @ Y / len(some) if centred else Y
+        #: What is taken off every K_m: by row and by column.
+        self._left, self._right = np.zeros((2, gram.n_terms, len(some)))
         if centred:
             coef = np.zeros(gram.n)
             coef[some] = self.share / len(some)
-            #: The means of the rows of every K_m, and of all of it.
-            self._means = gram.apply_some(np.arange(gram.n_terms), some, coef)
-            self._all = self._means @ self.share / len(some)
+            self._right = gram.apply_some(np.arange(gram.n_terms), some, coef)
+            self._left = self._right - (self._right @ self.share / len(some))[:, None]
 
     def __len__(self) -> int:
         return len(self.some)
 
     def block(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return K_m of every term for these rows and columns of the samples, (n_terms, len(rows), len(cols))."""
-        return self._less_means(self.gram.block_each(self.some[rows], self.some[cols]), rows, cols)
+        """Return K_m of every term for these rows and columns of the samples, (n_terms, len(rows) · len(cols))."""
+        K = self.gram.block_each(self.some[rows], self.some[cols])
+        return self._values(K, rows, cols, np.ones(K.shape[1:]))
 
-    def _less_means(self, K: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        if not self.centred:
-            return K
-        # taken out value by value: differences of large sums would lose the digits of nearly constant terms
-        K = K - (self._means[:, rows, None] - self._all[:, None, None])
-        K -= self._means[:, None, cols]
-        return K
+    def _values(self, K: np.ndarray, rows: np.ndarray, cols: np.ndarray, roots: np.ndarray) -> np.ndarray:
+        from .._fast.alignment import pair_values
+
+        # means are taken off value by value: differences of large sums would lose the digits of nearly constant terms
+        return pair_values(K, self._left[:, rows], self._right[:, cols], roots)
 
     def target(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the ideal kernel for these rows and columns of the samples."""
@@ -101,18 +102,18 @@ class Pairs:
         at a time does not grow with the number of pairs.
         """
         n_terms = self.gram.n_terms
-        G, h = np.zeros((n_terms, n_terms)), np.zeros(n_terms)
+        G, h = np.zeros((n_terms, n_terms), order="F"), np.zeros(n_terms)
         for rows, cols, roots in self._triangle():
             K = self.gram.block_each(self.some[rows], self.some[cols])
             for part in blocks(len(cols), max(1, CACHE_BYTES // (8 * n_terms * len(rows)))):
-                Z = (self._less_means(K[:, :, part], rows, cols[part]) * roots[:, part]).reshape(n_terms, -1)
-                G += Z @ Z.T
+                Z = self._values(K[:, :, part], rows, cols[part], roots[:, part])
+                G = dsyrk(1.0, Z.T, beta=1.0, c=G, trans=1, overwrite_c=1)  # its upper triangle
                 h += Z @ (self.target(rows, cols[part]) * roots[:, part]).ravel()
         YY = self.Y.T @ (self.share[:, None] * self.Y)
         tt = float((YY * YY).sum())
         if not self.diagonal:
             tt -= float(((self.share * (self.Y * self.Y).sum(axis=1)) ** 2).sum())
-        return Moments(0.5 * (G + G.T), h, tt, len(self))
+        return Moments(np.triu(G) + np.triu(G, 1).T, h, tt, len(self))
 
     def _triangle(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield rows, the columns from there on, and the roots of how much their pairs count."""

@@ -200,7 +200,7 @@ class TwoStage(Solver):
         p = pairs.share / pairs.share.sum()
         for step in range(n_steps):
             rows, cols = (rng.choice(n, batch, p=p) for _ in range(2))
-            Z = pairs.block(rows, cols).reshape(len(w), -1)
+            Z = pairs.block(rows, cols)
             t = np.where(_same(pairs.Y, rows, cols), 1.0, -1.0).ravel()
             short = t * (w @ Z) < 1.0
             slope = ridge * w - Z[:, short] @ t[short] / len(t)
