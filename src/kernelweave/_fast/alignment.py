@@ -6,13 +6,14 @@ from . import jit_fastmath
 
 
 @jit_fastmath
-def pair_values(K, left, right, roots):
-    """(m, r, c), (m, r), (m, c), (r, c) -> (m, r · c): (K_mrc − left_mr − right_mc) · roots_rc."""
-    n_terms, n_rows, n_cols = K.shape
+def pair_values(K, start, left, right, roots):
+    """(m, r, n), first column, (m, r), (m, c), (r, c) -> (m, r · c): (K_mr,start+c − left_mr − right_mc) · roots_rc."""
+    n_terms, n_rows, n_cols = left.shape[0], left.shape[1], right.shape[1]
     out = np.empty((n_terms, n_rows * n_cols))
     for m in range(n_terms):
+        across = right[m]
         for r in range(n_rows):
-            to, row, root, across, down = out[m, r * n_cols : (r + 1) * n_cols], K[m, r], roots[r], right[m], left[m, r]
+            to, row, root, down = out[m, r * n_cols :], K[m, r, start:], roots[r], left[m, r]
             for c in range(n_cols):
                 to[c] = (row[c] - down - across[c]) * root[c]
     return out

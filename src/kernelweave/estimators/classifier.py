@@ -39,8 +39,9 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     loss : {"hinge", "squared_hinge", "logistic", "smooth_hinge", "squared"} or Loss
     norm : 1, float > 1, "fixed" or WeightNorm
         Where the weights live: 1 keeps few terms, p > 1 keeps all, "fixed" learns none.
-    solver : {"auto", "silp", "silp_chunking", "simple", "hessian", "analytic"} or Solver
-        How the weights are found; "auto" takes Newton's method for norm=1 and the closed form for p > 1.
+    solver : {"auto", "silp", "silp_chunking", "simple", "hessian", "analytic", "two_stage"} or Solver
+        How the weights are found; "auto" takes Newton's method for norm=1 and the closed form for p > 1. "two_stage"
+        chooses them before the machine, by their alignment with y; its gap speaks of the machine alone.
     scaling : {"variance", "trace", None}
         Divide every term by its variance in feature space, so that no term wins by its units.
     tol : float
@@ -83,6 +84,8 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     n_iter_, n_solves_ : int
     history_ : list of dict
     solver_ : str
+    alignment_ : dict, list of dict or None
+        For solver="two_stage": how like the ideal kernel the "terms" are, and their sum "before" and "after".
     classes_ : array
 
     Examples

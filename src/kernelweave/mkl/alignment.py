@@ -83,13 +83,14 @@ class Pairs:
     def block(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return K_m of every term for these rows and columns of the samples, (n_terms, len(rows) · len(cols))."""
         K = self.gram.block_each(self.some[rows], self.some[cols])
-        return self._values(K, rows, cols, np.ones(K.shape[1:]))
+        return self._values(K, 0, rows, cols, np.ones(K.shape[1:]))
 
-    def _values(self, K: np.ndarray, rows: np.ndarray, cols: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    def _values(self, K: np.ndarray, start: int, rows: np.ndarray, cols: np.ndarray, roots: np.ndarray) -> np.ndarray:
+        """Return the values of a block from its column `start` on, times the roots of how much each pair counts."""
         from .._fast.alignment import pair_values
 
         # means are taken off value by value: differences of large sums would lose the digits of nearly constant terms
-        return pair_values(K, self._left[:, rows], self._right[:, cols], roots)
+        return pair_values(K, start, self._left[:, rows], self._right[:, cols], roots)
 
     def target(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the ideal kernel for these rows and columns of the samples."""
@@ -106,9 +107,10 @@ class Pairs:
         for rows, cols, roots in self._triangle():
             K = self.gram.block_each(self.some[rows], self.some[cols])
             for part in blocks(len(cols), max(1, CACHE_BYTES // (8 * n_terms * len(rows)))):
-                Z = self._values(K[:, :, part], rows, cols[part], roots[:, part])
+                root = np.ascontiguousarray(roots[:, part])
+                Z = self._values(K, part.start, rows, cols[part], root)
                 G = dsyrk(1.0, Z.T, beta=1.0, c=G, trans=1, overwrite_c=1)  # its upper triangle
-                h += Z @ (self.target(rows, cols[part]) * roots[:, part]).ravel()
+                h += Z @ (self.target(rows, cols[part]) * root).ravel()
         YY = self.Y.T @ (self.share[:, None] * self.Y)
         tt = float((YY * YY).sum())
         if not self.diagonal:

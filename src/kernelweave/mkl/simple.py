@@ -65,6 +65,8 @@ class Simple(Solver):
         """Return a low point between `here` and `there`, where the slope has all but gone."""
         best = here if len(here.quad) else problem.certify(here.weights, here.states)
         low, slope = 0.0, -0.5 * float(best.quad @ direction)
+        if not slope < 0:  # certified anew, the direction leads nowhere
+            return best
         goal = self.search * abs(slope)
         guess = -0.5 * slope * end**2 / (there.upper - best.upper - slope * end)  # the parabola through both ends
         for _ in range(30):
