@@ -2,7 +2,7 @@
 
 The table of the TSMKLR paper on the five data sets it names: 42 kernels (Laplacian and Gaussian with widths 2^-9 to
 2^9, polynomials of degree 1 to 4), repeated hold-outs of 30 %, RMSE with ranks. Every contender chooses its C (and the
-single machine its kernel, the two-stage ones their ridge) on a quarter of the training samples, held out once.
+single machine its kernel, the two-stage ones target and ridge) on a quarter of the training samples, held out once.
 
 Run as ``python benchmarks/two_stage.py [hold-outs] [set ...]``; by default 30 hold-outs on all sets. The data are
 looked for in the folder that KERNELWEAVE_DATA names.
@@ -23,9 +23,11 @@ import pandas as pd
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from kernelweave import DataWarning, MKLRegressor, PreClustering, Precomputed, compare_solvers
+from kernelweave.estimators.compare import p_value
 from kernelweave.kernels.base import add_all
 from kernelweave.mkl import TwoStage
 
@@ -39,9 +41,10 @@ SETS = {
 }
 WIDTHS = 2.0 ** np.arange(-9, 10)
 COSTS = 10.0 ** np.arange(0, 7)
-RIDGES = (None, 1e-2, 1e-1)
+RIDGES = (None, 1e-2, 1e-1, 1.0)
+TARGETS = ("centred", "product")
 #: Targets that differ by less than this share of their spread are alike.
-EPSILON = 0.2
+EPSILON = 0.5
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -144,15 +147,16 @@ def contenders(X: np.ndarray, y: np.ndarray) -> tuple[dict[str, Contender], list
     """Return all contenders on one data set, and its kernels."""
     kernels = [Precomputed(K, name=name, psd="ignore") for name, K in matrices(X).items()]
     compress = PreClustering(EPSILON * y.std(), kernel=Precomputed(X @ X.T, name="x", psd="ignore"))
-    stages = [TwoStage(ridge=ridge) for ridge in RIDGES]
-    compressed = [TwoStage(ridge=ridge, compress=compress) for ridge in RIDGES]
+    stages = [TwoStage(target=target, ridge=ridge) for target in TARGETS for ridge in RIDGES]
+    compressed = [TwoStage(target=s.target, ridge=s.ridge, compress=compress) for s in stages]
     return {
         "best single KRR": Contender(kernels, single, range(len(kernels))),
         "average kernel": Contender(kernels, average),
         "one-stage MKL": Contender(kernels, one_stage, COSTS[:-1].tolist()),
         "TSMKLR": Contender(kernels, two_stage, stages),
         "TSMKLR compressed": Contender(kernels, two_stage, compressed),
-        "TSMKLR, y_i y_j as is": Contender(kernels, two_stage, [TwoStage(target="product", diagonal=True)]),
+        "TSMKLR, defaults": Contender(kernels, two_stage, [TwoStage()]),
+        "TSMKLR, as printed": Contender(kernels, two_stage, [TwoStage(target="product", diagonal=True)]),
     }, kernels
 
 
@@ -181,6 +185,8 @@ def table(name: str, n_splits: int) -> np.ndarray:
     models, kernels = contenders(X, y)
     result = compare_solvers(np.arange(len(y)), y, solvers=models, n_splits=n_splits)
     print(f"\n{name}: {X.shape[0]} x {X.shape[1]}, spread of y {y.std():.4g}\n{result.to_text()}", flush=True)
+    single, ours = result.errors[:, 0], result.errors[:, 3]
+    print(f"TSMKLR / best single KRR: {np.mean(ours / single):.3f}, p = {p_value(ours, single):.2g}")
     print(f"compression by epsilon / spread of y: {rates(X, y)}")
     for C in (10.0, 1000.0):
         print(f"one fit, C = {C:g}: {timings(kernels, y, C)}", flush=True)
@@ -223,6 +229,7 @@ def main() -> None:
     arguments = sys.argv[1:]
     n_splits = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 30
     warnings.simplefilter("ignore", DataWarning)  # half of the widths fit no data: that is what is to be found out
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the table shows the gap
     with threadpool_limits(1):
         ranks = [table(name, n_splits) for name in arguments or SETS]
         labels = list(contenders(np.eye(4), np.arange(4.0))[0])

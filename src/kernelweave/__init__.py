@@ -9,14 +9,11 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "estimators": (
-        "MKLClassifier",
-        "MKLOneClass",
-        "MKLRegressor",
-        "PreClustering",
-        "compare_solvers",
-        "PositionalMarkovChain",
-    ),
+    "estimators": ("MKLClassifier", "MKLOneClass", "MKLRegressor"),
+    # apart, because they load more of scikit-learn than the machines do
+    "estimators.compare": ("compare_solvers",),
+    "estimators.markov": ("PositionalMarkovChain",),
+    "estimators.preclustering": ("PreClustering",),
     "kernels": (
         "RBF",
         "Frozen",

@@ -78,7 +78,7 @@ class PreClustering(BaseEstimator):
         delta: float | None = None,
         *,
         kernel: Any = None,
-        quantile: float = 0.95,
+        quantile: float = 0.9,
         random_state: Any = 0,
     ) -> None:
         self.epsilon = epsilon
