@@ -57,7 +57,7 @@ class SMO(DualSolver):
         else:
             # a sample that could only move the wrong way, by more than anything pulls at it, rests
             chosen = np.flatnonzero((climb >= low) | (fall <= top))
-            if len(chosen) > min(0.7 * K.n, MAX_GATHERED):
+            if len(chosen) > min(0.45 * K.n, MAX_GATHERED):
                 chosen = np.arange(K.n)
         moved, work = self._optimise(qp, K, state, chosen, max(0.1 * (top - low), 1e-14 * scale))
         memory = {"violation": (top - low) / scale, "work": work + state.memory.get("work", 0.0)}

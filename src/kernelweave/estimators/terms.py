@@ -116,10 +116,13 @@ def _warn_unlike(gram: Gram, variances: np.ndarray, sizes: np.ndarray, notes: li
 
 def _statistics(gram: Gram, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return size and variance of every term, and its products with two random vectors, in one pass."""
-    probes = np.random.default_rng(0).standard_normal((gram.n, 2))
-    quads = gram.quad_columns(np.column_stack([share, probes - probes.mean(axis=0)]))
+    columns = [share]
+    if gram.n_terms > 1:  # one term alone has no twin to be told from
+        probes = np.random.default_rng(0).standard_normal((2, gram.n))
+        columns += [probe - probe.mean() for probe in probes]
+    quads = gram.quad_columns(np.column_stack(columns))
     sizes = gram.diag_each() @ share
-    return sizes, sizes - quads[:, 0], quads[:, 1:]
+    return sizes, sizes - quads[:, 0], quads[:, -2:]
 
 
 def _twins(marks: np.ndarray, live: np.ndarray) -> list[list[int]]:
