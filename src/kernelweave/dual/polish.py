@@ -63,13 +63,14 @@ def newton_direction(H: np.ndarray, g: np.ndarray) -> np.ndarray | None:
     n = len(g)
     # all that Σ d = 0 leaves of H is P H P with P = I − 11'/n: regular where H itself may not be
     means = H.mean(axis=0)
-    centred = H - means - means[:, None] + means.mean()
-    size = centred.trace() / n
-    centred += size / n
     for jitter in (1e-14, 1e-11, 1e-8):
-        shifted = centred.copy()
-        shifted.flat[:: n + 1] += jitter * size
-        factor, failed = lapack.dpotrf(shifted.T, lower=0, clean=0, overwrite_a=1)
+        centred = H - means  # worked on in place: one copy of H is all that fits beside a large kernel
+        centred -= means[:, None]
+        centred += means.mean()
+        size = centred.trace() / n
+        centred += size / n
+        centred.flat[:: n + 1] += jitter * size
+        factor, failed = lapack.dpotrf(centred.T, lower=0, clean=0, overwrite_a=1)
         if not failed:
             break
     else:
