@@ -3,6 +3,7 @@
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -422,6 +423,86 @@ def test_interrupts_leave_a_usable_model(monkeypatch, blobs):
         assert model.predict(X).shape == (60,)
         assert np.isfinite(model.gap_)
         assert model.fit(X, y).converged_
+
+
+# --- 53, 54: decision values that drift or are damaged ---
+
+
+def true_objective(model, X, y):
+    """The primal objective of a fitted machine, from nothing but its kernel and coefficients."""
+    K = model.kernel_(X[model.support_])
+    f = model.kernel_(X, X[model.support_]) @ model.dual_coef_[0]
+    loss = np.maximum(0.0, 1.0 - y * (f + model.intercept_[0])).sum()
+    return model.C * loss + 0.5 * model.dual_coef_[0] @ K @ model.dual_coef_[0]
+
+
+def disturb(monkeypatch, disturbance):
+    """Let `disturbance` change the decision values that SMO carries along; return the list of its steps."""
+    from kernelweave.dual.smo import SMO
+
+    step, calls = SMO.step, []
+
+    def disturbed(self, *args):
+        state = step(self, *args)
+        calls.append(1)
+        return replace(state, f=disturbance(state.f, len(calls)))
+
+    monkeypatch.setattr(SMO, "step", disturbed)
+    return calls
+
+
+@pytest.mark.parametrize("at", [1, 2, 4])
+def test_damaged_decision_values_are_computed_anew(at, monkeypatch, blobs):
+    X, y = blobs
+    model = MKLClassifier(RBF(0.3), C=10.0, tol=1e-6)
+    objective = model.fit(X, y).objective_
+    monkeypatch.setattr(
+        "kernelweave.dual.smo.worth_polishing", lambda qp, state: False
+    )  # which would mend it by chance
+    calls = disturb(monkeypatch, lambda f, call: f + (np.sin(np.arange(len(f))) if call == at else 0.0))
+    model.fit(X, y)
+    assert len(calls) >= at
+    assert model.converged_
+    assert model.n_solves_ == 1, "it is mended on the way, not by solving again"
+    assert model.objective_ == pytest.approx(objective, rel=1e-6)
+    assert true_objective(model, X, y) == pytest.approx(objective, rel=1e-6)
+
+
+def test_decision_values_that_stay_damaged_stop_the_fit(monkeypatch, blobs):
+    X, y = blobs
+    calls = disturb(monkeypatch, lambda f, call: f + np.cos(7.0 * np.arange(len(f)) + call))
+    model = fit_quietly(MKLClassifier(RBF(0.3), C=10.0, tol=1e-6), X, y)
+    assert model.stop_reason_ == "stalled"
+    assert len(calls) < 50, "it does not try for long"
+    truth = true_objective(model, X, y)
+    assert model.objective_ == pytest.approx(truth, rel=1e-9), "what it reports is nevertheless true"
+    monkeypatch.undo()
+    best = MKLClassifier(RBF(0.3), C=10.0, tol=1e-6).fit(X, y).objective_
+    assert model.lower_bound_ <= best * (1 + 1e-9) <= truth * (1 + 1e-9)
+
+
+def test_rounding_does_not_add_up_over_many_rounds(monkeypatch, rng):
+    """Small working sets and values rounded to single precision: thousands of rounds, and a gap that is true."""
+    from kernelweave.dual.smo import SMO
+    from kernelweave.gram.base import Combined
+
+    y = np.where(rng.random(150) < 0.5, 1, -1)
+    X = rng.normal(size=(150, 2)) + 0.3 * y[:, None]
+    model = MKLClassifier(RBF(0.5), C=10.0, tol=1e-4)
+    objective = model.fit(X, y).objective_
+    monkeypatch.setattr(SMO.__init__, "__defaults__", (2,))
+    monkeypatch.setattr("kernelweave.gram.base.Gram.matrix", lambda self, weights: None)
+    monkeypatch.setattr("kernelweave.gram.dense.DenseGram.matrix", lambda self, weights: None)
+    monkeypatch.setattr("kernelweave.dual.smo.worth_polishing", lambda qp, state: False)
+    apply, rebuilt = Combined.apply, []
+    monkeypatch.setattr(Combined, "apply", lambda self, coef: rebuilt.append(1) or apply(self, coef))
+    calls = disturb(monkeypatch, lambda f, call: f.astype(np.float32).astype(np.float64) * (1.0 + 1e-8))
+    model.fit(X, y)
+    assert len(calls) > 1000
+    assert len(rebuilt) > len(calls) / 1000
+    assert model.objective_ == pytest.approx(true_objective(model, X, y), rel=1e-9)
+    assert model.objective_ == pytest.approx(objective, rel=1e-3)
+    assert model.converged_
 
 
 # --- 16 to 18, 31, 54, 55: threads, processes, seeds, files, single precision ---

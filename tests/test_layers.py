@@ -25,17 +25,19 @@ LAYERS = {
         "kernels",
         "matrices",
         "memory",
+        "motif_data",
         "parallel",
         "progress",
         "sequences",
+        "splice_sites",
         "validation",
         "views",
     ),
     1: ("cluster", "gram"),
     2: ("dual", "losses", "norms"),
     3: ("mkl",),
-    4: ("estimators", "explain", "io.checkpoint", "io.model_file", "io.model_reader", "testing"),
-    5: ("cli", "demo", "report"),
+    4: ("estimators", "explain", "io.checkpoint", "io.model_file", "io.model_reader", "scan", "testing"),
+    5: ("__main__", "cli", "demo", "report"),
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 

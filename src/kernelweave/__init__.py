@@ -33,10 +33,22 @@ _HOMES = {
         "Mismatch",
         "Spectrum",
     ),
+    "explain.displays": (
+        "ConvergenceDisplay",
+        "CurvesDisplay",
+        "KernelWeightsDisplay",
+        "KmerMapDisplay",
+        "MutationMapDisplay",
+        "PositionImportanceDisplay",
+        "SequenceLogoDisplay",
+        "StabilityDisplay",
+    ),
     "losses": ("CustomLoss",),
     "norms": ("Fixed",),
     "io.model_file": ("load", "save"),
-    "errors": ("DataWarning", "InputError", "ModelFormatError"),
+    "io.checkpoint": ("Checkpoint",),
+    "scan": ("scan_file", "scan_to_file"),
+    "errors": ("CheckpointError", "DataWarning", "InputError", "ModelFormatError"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

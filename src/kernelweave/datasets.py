@@ -5,6 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from .errors import InputError
+from .motif_data import make_motifs, make_shifted_motif
+from .splice_sites import SPLICE_KINDS, SPLICE_SIGNALS, make_splice_sites
+
+__all__ = [
+    "SPLICE_KINDS",
+    "SPLICE_SIGNALS",
+    "make_motifs",
+    "make_relevant",
+    "make_shifted_motif",
+    "make_sines",
+    "make_splice_sites",
+    "make_star",
+]
 
 
 def make_star(

@@ -1,7 +1,8 @@
-"""A demonstration on a table whose truth is known: `python -m kernelweave.demo`.
+"""A demonstration on data whose truth is known: `kernelweave demo`, or `python -m kernelweave.demo`.
 
-Four views describe the same samples. Two of them decide the outcome, each in its own way; the other
-two are noise. Every view is offered through two kernels, and learning has to find out which matter.
+Two problems. Windows of DNA, some with a splice site: does the machine find where the signal is, and which word lengths
+carry it? And a table of four groups of columns, of which two decide the outcome, each in its own way: does learning
+find out which? Data, models, pages and a picture are left in a folder, to be looked at and to be used again.
 """
 
 from __future__ import annotations
@@ -9,181 +10,236 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
+from .cli.console import console, facts, table
+from .cli.fit import weights_table
 
-from .estimators import MKLClassifier, MKLRegressor
-from .kernels import RBF, Kernel, Linear
-from .kernels.base import add_all
-from .norms import Fixed
+if TYPE_CHECKING:
+    import numpy as np
 
-#: The views, with how many columns each has.
-VIEWS = {"ring": 2, "trend": 3, "weather": 4, "lottery": 4}
-#: The terms that made the data.
-TRUE_TERMS = ("RBF().on('ring')", "Linear().on('trend')")
-N_SAMPLES, N_TRAIN = 300, 200
-BAR_WIDTH = 24
-BLUE, ORANGE, GREY = "#2a6f97", "#d1603d", "#9aa5ab"
+    from .kernels import Kernel
+    from .sequences import SequenceSet
 
-Samples = dict[str, np.ndarray]
+#: Groups of columns, with how many columns each has.
+GROUPS = {"ring": 2, "trend": 3, "weather": 4, "lottery": 4}
+N_ROWS, N_TRAIN = 300, 200
+#: Windows of DNA: to learn from, and to test on.
+N_WINDOWS, N_TEST = 2000, 1000
+WINDOW, SITE = 101, 43
+MAX_DEGREE = 8
 
 
-@dataclass(frozen=True)
-class Data:
-    """Samples seen through several views, their label and their number, cut in two."""
-
-    train: Samples
-    test: Samples
-    labels: tuple[np.ndarray, np.ndarray]
-    numbers: tuple[np.ndarray, np.ndarray]
+# -- the data ----------------------------------------------------------------------------------------------------------
 
 
-def make_data(seed: int = 0) -> Data:
-    """Draw samples whose outcome depends on the distance from zero in `ring` and on the first column of `trend`."""
+def make_table(seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return columns, and an outcome that depends on the distance from zero in `ring` and on the first `trend`."""
+    import numpy as np
+
     rng = np.random.default_rng(seed)
-    views = {name: rng.standard_normal((N_SAMPLES, width)) for name, width in VIEWS.items()}
-    radius = np.linalg.norm(views["ring"], axis=1)
-    signal = 2.5 * np.exp(-radius) + 0.8 * views["trend"][:, 0] + 0.1 * rng.standard_normal(N_SAMPLES)
-    labels = np.where(signal > np.median(signal), "high", "low")
-    cut = slice(None, N_TRAIN), slice(N_TRAIN, None)
-    train, test = ({name: view[part] for name, view in views.items()} for part in cut)
-    return Data(train, test, (labels[cut[0]], labels[cut[1]]), (signal[cut[0]], signal[cut[1]]))
+    groups = {name: rng.standard_normal((N_ROWS, width)) for name, width in GROUPS.items()}
+    signal = 2.5 * np.exp(-np.linalg.norm(groups["ring"], axis=1)) + 0.8 * groups["trend"][:, 0]
+    signal += 0.1 * rng.standard_normal(N_ROWS)
+    columns = {f"{name}_{i + 1}": column for name, group in groups.items() for i, column in enumerate(group.T)}
+    return columns, np.where(signal > np.median(signal), "high", "low")
 
 
-def make_kernel() -> Kernel:
-    """Offer every view twice: as straight lines and as neighbourhoods."""
-    return add_all([kernel.on(view) for view in VIEWS for kernel in (Linear(), RBF())])
+def columns_of(group: str) -> list[str]:
+    """Return the names of the columns of a group."""
+    return [f"{group}_{i + 1}" for i in range(GROUPS[group])]
 
 
-def fitted(model: Any, data: Data, targets: tuple[np.ndarray, np.ndarray]) -> tuple[Any, float]:
-    """Return the model after its fit, and the seconds that took."""
-    start = time.perf_counter()
-    model.fit(data.train, targets[0])
-    return model, time.perf_counter() - start
+def table_kernel() -> Kernel:
+    """Offer every group twice: as straight lines and as neighbourhoods."""
+    from .kernels import RBF, Linear
+    from .kernels.base import add_all
+
+    return add_all([kernel.on(columns_of(group)) for group in GROUPS for kernel in (Linear(), RBF())])
 
 
-def weights_table(model: Any, bar: str) -> Table:
-    """Return the learned weights with a bar for each."""
-    table = Table(title="Learned weights (they add up to 1)", title_justify="left")
-    table.add_column("term")
-    table.add_column("made the data")
-    table.add_column("weight", justify="right")
-    table.add_column("", width=BAR_WIDTH)
-    for name, weight in zip(model.term_names_, model.weights_, strict=True):
-        truth = "yes" if name in TRUE_TERMS else "no"
-        style = "bold" if name in TRUE_TERMS else "dim"
-        length = round(BAR_WIDTH * weight / model.weights_.max())
-        table.add_row(name, truth, f"{weight:.3f}", bar * length, style=style)
-    return table
+def true_terms() -> tuple[str, str]:
+    """Return the terms that made the outcome."""
+    return f"RBF().on({columns_of('ring')!r})", f"Linear().on({columns_of('trend')!r})"
 
 
-def certificate_table(model: Any, seconds: float) -> Table:
-    """Return what the fit proves about itself."""
-    table = Table(title="Certificate", title_justify="left", show_header=False)
-    table.add_row("objective", f"{model.objective_:.4f}", "the best machine and weights found")
-    table.add_row("lower bound", f"{model.lower_bound_:.4f}", "no machine and no weights can be below this")
-    table.add_row("gap", f"{model.gap_:.1e}", f"their relative distance; asked for {model.tol:g}")
-    table.add_row("stopped", model.stop_reason_, f"solver {model.solver_!r}, {model.n_iter_} steps, {seconds:.2f} s")
-    return table
+def make_windows(seed: int = 0) -> tuple[SequenceSet, np.ndarray]:
+    """Return windows around an AG, and whether it ends an intron (1) or is there by chance (−1)."""
+    from .datasets import make_splice_sites
+
+    return make_splice_sites(N_WINDOWS + N_TEST, window=WINDOW, site=SITE, positives=0.2, random_state=seed)[:2]
 
 
-def scores_table(name: str, models: dict[str, Any], data: Data, targets: tuple[np.ndarray, np.ndarray]) -> Table:
-    """Return the scores of several models on training and test samples."""
-    table = Table(title=name, title_justify="left")
-    table.add_column("weights")
-    table.add_column(f"train ({N_TRAIN})", justify="right")
-    table.add_column(f"test ({N_SAMPLES - N_TRAIN})", justify="right")
-    for title, model in models.items():
-        scores = (model.score(data.train, targets[0]), model.score(data.test, targets[1]))
-        table.add_row(title, *(f"{score:.3f}" for score in scores))
-    return table
+def write_fasta(path: Path, sequences: Any, labels: Any, first: int) -> None:
+    """Write sequences with their labels in the headers."""
+    rows = zip(sequences, labels, strict=True)
+    path.write_text("".join(f">window{first + i} label={y}\n{x}\n" for i, (x, y) in enumerate(rows)), encoding="ascii")
 
 
-def show(console: Console, name: str, learned: Any, uniform: Any, data: Data, targets: Any) -> Any:
-    """Fit both models, print what they found, and return the one that learned its weights."""
-    learned, seconds = fitted(learned, data, targets)
-    uniform, _ = fitted(uniform, data, targets)
-    bar = "#" if console.options.ascii_only else "█"
-    console.print(weights_table(learned, bar))
-    console.print(certificate_table(learned, seconds))
-    console.print(scores_table(name, {"learned": learned, "all equal": uniform}, data, targets))
-    console.print()
-    return learned
+def write_table(path: Path, columns: dict[str, Any], outcome: Any) -> None:
+    """Write columns and the outcome as CSV."""
+    lines = [",".join([*columns, "outcome"])]
+    rows = zip(*columns.values(), outcome, strict=True)
+    lines += [",".join([*(f"{value:.6f}" for value in row[:-1]), str(row[-1])]) for row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
-def draw(models: dict[str, Any], folder: Path) -> list[Path]:
-    """Write pictures of the weights and of the convergence, and return where they are."""
+# -- the two parts -----------------------------------------------------------------------------------------------------
+
+
+class Demo:
+    """Two problems solved, into one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out = folder, console()
+
+    def splice_sites(self) -> Any:
+        """Learn from windows of DNA; return the model."""
+        from .estimators import MKLClassifier
+        from .kernels import WeightedDegree
+
+        X, y = make_windows()
+        train, test = slice(0, N_WINDOWS), slice(N_WINDOWS, None)
+        write_fasta(self.folder / "sites_train.fa", X[train], y[train], 1)
+        write_fasta(self.folder / "sites_test.fa", X[test], y[test], N_WINDOWS + 1)
+        self._title("Splice sites: which word lengths tell a site from an AG by chance?")
+        self.out.print(
+            f"{N_WINDOWS:,} windows of {WINDOW} letters, one in five a site; one term for every word length."
+        )
+        kernel = WeightedDegree(degree=MAX_DEGREE).split("degree")
+        model = self._fitted(MKLClassifier(kernel, class_weight="balanced", n_jobs=-1), X[train], y[train])
+        self._curves(model, X[test], y[test] == 1)
+        names = [f"window{N_WINDOWS + 1 + i}" for i in range(N_TEST)]
+        self._keep(model, "sites", X_test=X[test], y_test=y[test], names_test=names)
+        return model
+
+    def table(self) -> Any:
+        """Learn from the table; return the model."""
+        import numpy as np
+
+        from .estimators import MKLClassifier
+        from .norms import Fixed
+
+        columns, outcome = make_table()
+        train, test = slice(0, N_TRAIN), slice(N_TRAIN, None)
+        parts = [{name: column[part, None] for name, column in columns.items()} for part in (train, test)]
+        for part, name in ((train, "train"), (test, "test")):
+            cut = {key: column[part] for key, column in columns.items()}
+            write_table(self.folder / f"table_{name}.csv", cut, outcome[part])
+        self._title("A table: which columns decide, and how?")
+        self.out.print("'ring' and 'trend' made the outcome, 'weather' and 'lottery' are noise.")
+        kernel = table_kernel()
+        model = self._fitted(MKLClassifier(kernel, n_jobs=-1), parts[0], outcome[train])
+        model.feature_names_in_ = np.array(list(columns), dtype=object)
+        equal = MKLClassifier(kernel, norm=Fixed(np.full(2 * len(GROUPS), 0.5 / len(GROUPS))))
+        equal.fit(parts[0], outcome[train])
+        made = table(
+            "accuracy",
+            f"train ({N_TRAIN})",
+            f"test ({N_ROWS - N_TRAIN})",
+            right=(f"train ({N_TRAIN})", f"test ({N_ROWS - N_TRAIN})"),
+        )
+        for title, one in (("learned weights", model), ("equal weights", equal)):
+            scores = (one.score(X, y) for X, y in zip(parts, (outcome[train], outcome[test]), strict=True))
+            made.add_row(title, *(f"{score:.3f}" for score in scores))
+        self.out.print(made)
+        self._keep(model, "table", X_test=parts[1], y_test=outcome[test])
+        return model
+
+    def _title(self, text: str) -> None:
+        self.out.print()
+        self.out.print(text, style="bold")
+
+    def _fitted(self, model: Any, X: Any, y: Any) -> Any:
+        """Fit, and print what was learned and how sure that is."""
+        start = time.perf_counter()
+        model.fit(X, y)
+        seconds = time.perf_counter() - start
+        self.out.print(weights_table(model))
+        rows = {
+            "objective": f"{model.objective_:.4f}  what this machine and these weights reach",
+            "lower bound": f"{model.lower_bound_:.4f}  what no machine and no weights can be below",
+            "gap": f"{model.gap_:.1e}  their relative distance; asked for {model.tol:g}",
+            "stopped": f"{model.stop_reason_}, {model.n_iter_} steps of solver {model.solver_!r}, {seconds:.1f} s",
+        }
+        self.out.print(facts(rows))
+        return model
+
+    def _curves(self, model: Any, X: Any, positive: Any) -> None:
+        from sklearn.metrics import average_precision_score, roc_auc_score
+
+        scores = model.decision_function(X)
+        area, precision = roc_auc_score(positive, scores), average_precision_score(positive, scores)
+        text = (
+            f"{N_TEST:,} new windows: auROC {area:.3f}, auPRC {precision:.3f} (chance: 0.5 and {positive.mean():.2f})"
+        )
+        self.out.print(text)
+
+    def _keep(self, model: Any, name: str, **tested: Any) -> None:
+        from .io.model_file import save
+        from .report import build
+
+        save(model, self.folder / f"{name}.kw")
+        build(model, path=self.folder / f"{name}.html", title=f"Demonstration: {name}", **tested)
+
+    def pictures(self, sites: Any, weights: Any) -> None:
+        """Draw what was learned, or say what is missing for it."""
+        try:
+            draw(sites, weights, self.folder / "learned.png")
+        except ModuleNotFoundError as error:
+            missing = (error.name or "matplotlib").partition(".")[0]
+            self.out.print(f"No picture: {missing} is not installed. Get it with: pip install 'kernelweave[plot]'")
+
+    def say_where(self) -> None:
+        """Say what is there now, and what to do with it."""
+        folder = self.folder
+        self._title("Where to look next")
+        rows = {
+            "pages": f"{folder}/sites.html and {folder}/table.html; open them in a browser",
+            "pictures": f"{folder}/learned.png" if (folder / "learned.png").exists() else "none",
+            "try": f"kernelweave inspect {folder}/sites.kw",
+            "": f"kernelweave predict {folder}/sites.kw {folder}/sites_test.fa | head",
+            " ": f"kernelweave explain {folder}/sites.kw --output {folder}/importance",
+            "  ": f"kernelweave cv {folder}/table_train.csv --target outcome --C 0.1,1,10",
+            "read": "README.md for examples to copy, docs/command_line.md for all commands",
+        }
+        self.out.print(facts(rows))
+
+
+def draw(sites: Any, weights: Any, path: Path) -> None:
+    """Draw what every letter around the site adds, and the weights of the table's terms, as one picture."""
     from matplotlib.figure import Figure
 
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, paint in (("weights.png", paint_weights), ("convergence.png", paint_convergence)):
-        figure = Figure(figsize=(10, 4), layout="constrained")
-        for axes, (title, model) in zip(figure.subplots(1, len(models)), models.items(), strict=True):
-            paint(axes, model)
-            axes.set_title(title)
-            axes.spines[["top", "right"]].set_visible(False)
-        figure.savefig(folder / name, dpi=150)
-        paths.append(folder / name)
-    return paths
+    from .explain import SequenceLogoDisplay, logo
 
-
-def paint_weights(axes: Any, model: Any) -> None:
-    """Draw one bar per term; the terms that made the data in another colour."""
-    colours = [ORANGE if name in TRUE_TERMS else GREY for name in model.term_names_]
-    axes.barh(model.term_names_, model.weights_, color=colours)
-    axes.invert_yaxis()  # the first term on top, as it is typed
-    axes.set_xlabel("weight (share of 1); orange: made the data")
-
-
-def paint_convergence(axes: Any, model: Any) -> None:
-    """Draw the relative gap over the steps, down to the tolerance."""
-    steps = [entry["iteration"] for entry in model.history_]
-    axes.semilogy(steps, [entry["gap"] for entry in model.history_], color=BLUE, marker="o", markersize=4)
-    axes.axhline(model.tol, color=GREY, linestyle="--", label=f"tol = {model.tol:g}")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel("step of the solver")
-    axes.set_ylabel("relative duality gap")
-    axes.legend(frameon=False)
-
-
-def draw_if_possible(console: Console, models: dict[str, Any], folder: Path) -> None:
-    """Draw, or say what is missing for it."""
-    try:
-        paths = draw(models, folder)
-    except ModuleNotFoundError as error:
-        missing = (error.name or "matplotlib").partition(".")[0]
-        console.print(f"No pictures: {missing} is not installed. Get it with: pip install 'kernelweave\\[plot]'")
-    except OSError as error:
-        console.print(f"No pictures: cannot write to {folder} ({error.strerror}).")
-    else:
-        console.print("Pictures:", *(str(path) for path in paths))
+    figure = Figure(figsize=(10, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(5, 3))
+    letters, shown = logo(sites), slice(SITE - 20, SITE + 6)
+    SequenceLogoDisplay(letters.values[shown], letters.letters, start=SITE - 20).plot(left)
+    left.set_title(f"DNA: what every letter says about a splice site (AG at {SITE})", fontsize=10)
+    names = [f"{kind} on {group}" for group in GROUPS for kind in ("Linear", "RBF")]
+    true = [term in true_terms() for term in weights.term_names_]
+    right.barh(names, weights.weights_, color=["#d1603d" if made else "#9aa5ab" for made in true])
+    right.invert_yaxis()  # the first term on top, as it is typed
+    right.spines[["top", "right"]].set_visible(False)
+    right.set_xlabel("learned weight; orange made the data")
+    right.set_title("A table: which columns decide, and how", fontsize=10)
+    figure.savefig(path, dpi=110)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Fit a classifier and a regressor on the table, print what they learned, and draw it."""
+    """Solve both problems, print what was learned, and leave everything in a folder."""
     parser = argparse.ArgumentParser(prog="python -m kernelweave.demo", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for the pictures")
+    parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for the results")
     folder = parser.parse_args(arguments).output
-    console = Console(highlight=False, soft_wrap=True)
-    data, kernel = make_data(), make_kernel()
-    n_terms = 2 * len(VIEWS)
-    equal = Fixed(np.full(n_terms, 1.0 / n_terms))
-    console.print(f"{N_SAMPLES} samples, {len(VIEWS)} views, {n_terms} terms: which similarities matter?")
-    console.print("'ring' and 'trend' made the outcome, 'weather' and 'lottery' are noise.")
-    console.print("The first run compiles its inner loops, which takes some seconds; later runs find them ready.\n")
-    console.rule("Classification: high or low?", characters="-")
-    classifier = show(console, "Accuracy", MKLClassifier(kernel), MKLClassifier(kernel, norm=equal), data, data.labels)
-    console.rule("Regression: how high?", characters="-")
-    regressor = show(console, "R2", MKLRegressor(kernel), MKLRegressor(kernel, norm=equal), data, data.numbers)
-    console.print("Noise rarely ends at exactly 0: a curved term can memorise a few training samples, and that pays.\n")
-    draw_if_possible(console, {"classification": classifier, "regression": regressor}, folder)
-    console.print("Next: README.md has examples to copy, docs/kernels.md the language of kernels.")
+    folder.mkdir(parents=True, exist_ok=True)
+    demo = Demo(folder)
+    demo.out.print("The first run compiles its inner loops, which takes some seconds; later runs find them ready.")
+    sites = demo.splice_sites()
+    weights = demo.table()
+    demo.pictures(sites, weights)
+    demo.say_where()
 
 
 if __name__ == "__main__":

@@ -21,5 +21,9 @@ class ModelFormatError(KernelweaveError, ValueError):
     """A file is not a model file, is damaged, or is of a version that this library does not read."""
 
 
+class CheckpointError(KernelweaveError, ValueError):
+    """A checkpoint cannot be gone on from: it is damaged, or of other data or parameters."""
+
+
 class DataWarning(UserWarning):
     """The data were accepted, but hold something the user should know."""

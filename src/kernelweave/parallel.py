@@ -41,9 +41,15 @@ def for_blocks(work: Callable[[slice], None], n: int, size: int, n_jobs: int = 1
         for part in parts:
             work(part)
         return
-    with ThreadPoolExecutor(min(n_jobs, len(parts))) as pool:
+    pool = ThreadPoolExecutor(min(n_jobs, len(parts)))
+    try:
         for _ in pool.map(work, parts):
             pass
+    except BaseException:
+        # whoever pressed Ctrl-C does not wait for the blocks in hand; what they write is not looked at any more
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 class _BlasLimit:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 import kernelweave.gram as grams
 from kernelweave import RBF, MKLClassifier, WeightedDegree
 from kernelweave.errors import InputError
-from kernelweave.gram import CachedGram, DenseGram, LinaddGram, StackedGram, bind, for_prediction, linadd
+from kernelweave.gram import CachedGram, DenseGram, LinaddGram, StackedGram, bind, for_prediction, tables
 from kernelweave.gram.families import families_of
+from kernelweave.sequences import SequenceSet, as_sequences
 from kernelweave.testing import check_gram
 from kernelweave.views import as_views
 
@@ -30,6 +31,12 @@ def views(rng, n, alphabet, **options):
     return as_views({"s": strings(rng, n, 11, alphabet, **options), "t": strings(rng, n, 35, alphabet, **options)})
 
 
+def matrices_up_to(n, monkeypatch):
+    """Let `bind` do without matrices for more than n samples."""
+    monkeypatch.setattr(grams, "LINADD_SAMPLES", n)
+    monkeypatch.setattr(grams, "LISTED_SAMPLES", n)
+
+
 CASES = {
     "one": WD(4).on("s"),
     "several": WD(4).normalized().on("s") + WD(5, shift=2).on("t") + WD(3).on("s").normalized() + 0.5 * WD(3).on("t"),
@@ -48,8 +55,8 @@ CASES = {
 @pytest.fixture(params=["tables", "pairs"])
 def way(request, monkeypatch):
     """Both ways of adding up, whatever is quicker here."""
-    monkeypatch.setattr(linadd, "FEW_SUPPORT", 0 if request.param == "tables" else 10**9)
-    monkeypatch.setattr(linadd, "FEW_QUERIES", 0 if request.param == "tables" else 10**9)
+    monkeypatch.setattr(tables, "FEW_SUPPORT", 0 if request.param == "tables" else 10**9)
+    monkeypatch.setattr(tables, "FEW_QUERIES", 0 if request.param == "tables" else 10**9)
 
 
 @pytest.mark.filterwarnings("ignore::kernelweave.DataWarning")
@@ -59,9 +66,9 @@ def test_promises(case, alphabet, way, rng, monkeypatch):
     X, new = views(rng, 23, alphabet), views(rng, 5, alphabet)
     terms = CASES[case].terms(X)
     check_gram(LinaddGram(terms, X), new)
-    monkeypatch.setattr(linadd, "BLOCK_BYTES", 1000)  # queries in many small chunks
-    monkeypatch.setattr(linadd, "MAX_POSITIONS", 3)
-    check_gram(LinaddGram(terms, X, n_jobs=2), new)
+    monkeypatch.setattr(tables, "BLOCK_BYTES", 1000)  # queries in many small chunks
+    monkeypatch.setattr(tables, "MAX_POSITIONS", 3)
+    check_gram(LinaddGram(terms, X), new)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 40), st.sampled_from([0.0, 0.05, 1.0]))
@@ -72,12 +79,12 @@ def test_random_windows(seed, degree, length, change):
     X = as_views(strings(rng, 40, length, change=change))
     kernel = WD(degree, alphabet="dna").normalized()
     coef = rng.normal(size=40)
-    old = linadd.FEW_SUPPORT, linadd.FEW_QUERIES
+    old = tables.FEW_SUPPORT, tables.FEW_QUERIES
     try:
-        linadd.FEW_SUPPORT = linadd.FEW_QUERIES = 0
+        tables.FEW_SUPPORT = tables.FEW_QUERIES = 0
         got = LinaddGram([kernel], X).apply(coef, np.ones(1))
     finally:
-        linadd.FEW_SUPPORT, linadd.FEW_QUERIES = old
+        tables.FEW_SUPPORT, tables.FEW_QUERIES = old
     np.testing.assert_allclose(got, kernel.compute(X, None) @ coef, rtol=1e-9, atol=1e-9)
 
 
@@ -89,21 +96,56 @@ def test_parts_of_one_kernel_share_a_pass(rng):
     assert [(family.by_degree, family.by_position) for family in found] == [(True, True), (True, False)]
 
 
-def test_threads_give_the_same_bits(rng):
+@pytest.mark.parametrize("kernel", [WD(8), WD(8).normalized().split("degree"), WD(4).split("position")])
+def test_threads_waves_and_chunks_give_the_same_bits(kernel, rng, monkeypatch):
     X = as_views(strings(rng, 600, 60, change=1.0))
-    coef = rng.normal(size=600)
-    for kernel in (WD(8), WD(8).split("degree"), WD(4).split("position")):
-        terms = kernel.terms(X)
-        one, two = (LinaddGram(terms, X, n_jobs=n) for n in (1, 2))
-        assert np.array_equal(one.apply(coef, np.ones(len(terms))), two.apply(coef, np.ones(len(terms))))
-        assert np.array_equal(one.quad(coef), two.quad(coef))
+    coef, terms = rng.normal(size=600), kernel.terms(X)
+    monkeypatch.setattr(tables, "FEW_QUERIES", 0)
+    monkeypatch.setattr(tables, "SMALLEST_CHUNK", 50)
+    monkeypatch.setattr(tables, "BLOCK_BYTES", 100_000)
+    expected = LinaddGram(terms, X).apply(coef, np.ones(len(terms))), LinaddGram(terms, X).quad(coef)
+    for n_jobs, wave, remembered in ((1, 0, 10**6), (2, 0, 0), (3, 10**9, 10**6)):
+        monkeypatch.setattr(tables, "WAVE_BYTES", wave)  # 0: as few ranges at a time as there are threads
+        monkeypatch.setattr(tables, "REMEMBERED", remembered)
+        gram = LinaddGram(terms, X, n_jobs=n_jobs)
+        assert np.array_equal(gram.apply(coef, np.ones(len(terms))), expected[0])
+        assert np.array_equal(gram.quad(coef), expected[1])
+
+
+@pytest.mark.filterwarnings("ignore::kernelweave.DataWarning")
+@pytest.mark.parametrize("case", ["one", "several", "degrees", "both", "long words"])
+def test_large_sets_are_unpacked_in_chunks(case, rng, monkeypatch):
+    X = as_views({name: as_sequences(part.data, "dna").pack() for name, part in views(rng, 60, "dna").parts.items()})
+    terms, coef = CASES[case].terms(X), rng.normal(size=60)
+    expected = LinaddGram(terms, X).apply_each(coef), LinaddGram(terms, X).diag(np.ones(len(terms)))
+    fresh = as_views({name: part.data.rows(slice(0, 60)) for name, part in X.parts.items()})
+    expected_sum = LinaddGram(terms, X).apply(coef, np.ones(len(terms)))
+    for name, size in {"REMEMBERED": 9, "CHUNK": 9, "FEW_QUERIES": 0, "FEW_SUPPORT": 0, "SMALLEST_CHUNK": 1}.items():
+        monkeypatch.setattr(tables, name, size)
+    monkeypatch.setattr("kernelweave.kernels.weighted_degree._DIAG_ROWS", 9)
+    sizes, codes = [], SequenceSet.as_matrix
+    monkeypatch.setattr(SequenceSet, "as_matrix", lambda some: sizes.append(len(some)) or codes(some))
+    gram = LinaddGram(terms, fresh)
+    np.testing.assert_allclose(gram.diag(np.ones(len(terms))), expected[1], rtol=1e-12)
+    np.testing.assert_allclose(gram.apply(coef, np.ones(len(terms))), expected_sum, rtol=1e-9, atol=1e-9)
+    assert max(sizes) == 9
+    assert not any(part.data._derived for part in fresh.parts.values())
+
+
+def test_only_the_ranges_that_are_asked_for_are_built(rng, monkeypatch):
+    X = as_views(strings(rng, 40, 60, unknown=0.0))
+    monkeypatch.setattr(tables, "MAX_POSITIONS", 5)
+    built, build = [], tables.Words.build
+    monkeypatch.setattr(tables.Words, "build", lambda words, part: built.append(part) or build(words, part))
+    LinaddGram([WD(3).only(position=7), WD(3).only(position=31)], X).quad(rng.normal(size=40))
+    assert built == [slice(5, 10), slice(30, 35)]
 
 
 def test_no_matrix_is_formed(rng, monkeypatch):
     X = as_views(strings(rng, 1500, 30, change=1.0))
     gram = LinaddGram(WD(5).normalized().split("degree").terms(X), X)
-    monkeypatch.setattr(linadd, "block_of", lambda *_: pytest.fail("compared pairs"))
-    monkeypatch.setattr(linadd, "FEW_QUERIES", 100)
+    monkeypatch.setattr(tables, "block_of", lambda *_: pytest.fail("compared pairs"))
+    monkeypatch.setattr(tables, "FEW_QUERIES", 100)
     gram.apply(rng.normal(size=1500), np.ones(5))
     gram.quad(rng.normal(size=1500))
 
@@ -114,7 +156,7 @@ def test_bind_takes_the_way_that_fits(rng, monkeypatch):
     assert isinstance(bind(text + number, X), DenseGram)
     small = bind(text, X, memory=8 * 60 * 60 - 1)
     assert isinstance(small, LinaddGram), "the matrix does not fit"
-    monkeypatch.setattr(grams, "LINADD_SAMPLES", 50)
+    matrices_up_to(50, monkeypatch)
     assert isinstance(bind(text + WD(2).on("s"), X), LinaddGram)
     mixed = bind(text + number + WD(2).on("s"), X)
     assert isinstance(mixed, StackedGram)
@@ -131,7 +173,7 @@ def test_a_fit_without_matrices_is_the_same_fit(rng, monkeypatch):
     y = np.array([row[7] in "AC" for row in X])
     kernel = WD(3).normalized().split("degree")
     dense = MKLClassifier(kernel, tol=1e-6).fit(X, y)
-    monkeypatch.setattr(grams, "LINADD_SAMPLES", 10)
+    matrices_up_to(10, monkeypatch)
     free = MKLClassifier(kernel, tol=1e-6).fit(X, y)
     assert free.objective_ == pytest.approx(dense.objective_, rel=1e-5)
     np.testing.assert_allclose(free.weights_, dense.weights_, atol=1e-3)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from kernelweave import RBF, Linear, Polynomial
+from kernelweave import RBF, Linear, MKLClassifier, Polynomial, WeightedDegree
 from kernelweave.dual import Machine
 from kernelweave.gram import DenseGram, StreamedGram
 from kernelweave.losses import LOSSES, EpsilonInsensitive, Hinge, Logistic, OneClass, Squared, SquaredHinge
@@ -299,3 +299,31 @@ def test_all_solvers_agree(task):
     lowest = min(scores.values())
     assert max(scores.values()) <= lowest + 2e-4 * abs(lowest), scores
     assert max(bounds.values()) <= lowest + 1e-9 * abs(lowest), (bounds, scores)
+
+
+def test_goes_on_by_cuts_where_coefficients_are_not_unique():
+    # one letter a term: few features, many samples alike, and kinks where Newton's model means nothing
+    rng = np.random.default_rng(0)
+    y = np.arange(160) % 2
+    letters = rng.choice(list("ACGT"), (160, 12))
+    for position, letter in {3: "G", 8: "T"}.items():
+        letters[(y == 1) & (rng.random(160) >= 0.1), position] = letter
+    X = ["".join(row) for row in letters]
+    model = MKLClassifier(WeightedDegree(degree=1).split("position"), solver="hessian").fit(X, y)
+    other = MKLClassifier(WeightedDegree(degree=1).split("position"), solver="silp").fit(X, y)
+    assert model.converged_
+    assert model.objective_ == pytest.approx(other.objective_, rel=2e-3)
+    assert set(np.argsort(-model.weights_)[:2]) == {3, 8}
+
+
+def test_a_sample_of_the_free_set_is_curvature_enough(monkeypatch):
+    monkeypatch.setattr("kernelweave.mkl.hessian.MAX_FREE", 20)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = np.where(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=300) > 0, 1, 0)
+    kernel = RBF(0.1) + RBF(1.0) + Linear() + RBF(0.5).on([0, 1])
+    sparse = MKLClassifier(kernel, solver="hessian", tol=1e-4).fit(X, y)
+    monkeypatch.undo()
+    whole = MKLClassifier(kernel, solver="hessian", tol=1e-4).fit(X, y)
+    assert sparse.converged_
+    assert sparse.objective_ == pytest.approx(whole.objective_, rel=2e-4)

@@ -176,10 +176,11 @@ def _write_leaf(paths, path, code, short, depth, slope, sums):
 def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, short, i, limit, sums, roots, paths):
     """Compact tries of all buckets at position i, by one walk over the sorted sequences.
 
-    Returns the number of nodes closed, and of paths already written: a bucket of one leaf is a path of its own.
+    Returns the number of nodes closed, of paths already written (a bucket of one leaf is a path of its own), and of
+    all paths.
     """
     order, codes, lengths, coef = now
-    n_nodes = n_closed = n_paths = top = np.int64(0)
+    n_nodes = n_closed = n_paths = n_more = top = np.int64(0)
     previous = bucket = np.int64(-1)
     n = len(order)
     for r in range(n + 1):
@@ -218,6 +219,8 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
             else:
                 nodes[c, SLOT] = bucket
             _close(nodes, floats, c, parent, letter)
+            # The first child of a node goes on with its path, every other one starts a path.
+            n_more += parent < 0 or nodes[parent, CHILDREN] > 1
             closed[n_closed] = c
             n_closed += 1
         if r == n:
@@ -236,7 +239,7 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
             floats[stack[top - 1], WEIGHT] += coef[r]
             nodes[stack[top - 1], COUNT] += 1
         previous = np.int64(r)
-    return n_closed, n_paths
+    return n_closed, n_paths, n_paths + n_more
 
 
 @jit
@@ -251,7 +254,7 @@ def _light_letters(nodes, c, codes, exact64):
 
 @jit
 def _emit(nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums, roots, paths, segments):
-    """Number the heavy paths, parents first, and write them after the first n_paths; returns both new counts."""
+    """Number the heavy paths, parents first, and write them after the first n_paths; returns how many segments."""
     order, codes = now[0], now[1]
     path_values, segment_values = paths.view(np.float64), segments.view(np.float64)
     n_segments = np.int64(0)
@@ -293,7 +296,7 @@ def _emit(nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums, r
             segment_values[target, 1], segment_values[target, 2] = base, slope
             segments[target, 0] = _light_letters(nodes, c, codes, exact64) | (np.uint64(nodes[c, FIRST]) << _HALF)
             segments[target, 3] = np.uint64(depth)
-    return n_paths, n_segments
+    return n_segments
 
 
 def _state(n):
@@ -317,12 +320,11 @@ def build_forest(letters, coef, beta, first, last, short, n_letters, exact64, su
     starts = np.zeros((2, last - first), np.int64)
     now, then = _state(n_support), _state(n_support)
     now[3][:] = coef
-    # Q sequences make at most Q paths and 2 Q nodes.
-    n = 2 * n_support + 1
+    # Q sequences make at most 2 Q nodes, so 2 Q segments, and Q paths; in practice 1.5 Q rows in all.
+    n, most = 2 * n_support + 1, 3 * n_support + 1
     nodes, floats = np.empty((n, 11), np.int32), np.empty((n, 2))
     closed, stack = np.empty(n, np.int64), np.empty(n, np.int64)
-    paths, segments = np.empty((n, 4), np.uint64), np.empty((n, 4), np.uint64)
-    parts, at = [np.empty((0, 4), np.uint64)], 0
+    rows, at = np.empty((most + (last - first) * 7 * n_support // 4, 4), np.uint64), 0
     # Sorting starts `degree` letters early: beyond them nothing is compared.
     for i in range(min(length, last + degree) - 1, first - 1, -1):
         _sort_by_letter(letters[i], n_letters, now, then)
@@ -333,31 +335,21 @@ def build_forest(letters, coef, beta, first, last, short, n_letters, exact64, su
         _fill_levels(levels[p], letters, now, exact64, n_letters, short, i, limit)
         if summed:
             _sum_levels(levels[p], n_letters, short, beta[i])
-        n_paths = n_segments = 0
+        n_all = n_segments = 0
         if limit > short:
-            n_closed, n_paths = _grow_tries(
-                nodes,
-                floats,
-                closed,
-                stack,
-                letters,
-                now,
-                exact64,
-                n_letters,
-                short,
-                i,
-                limit,
-                sums[i],
-                roots[p],
+            if at + most > len(rows):
+                rows = np.concatenate((rows[:at], np.empty((most + at, 4), np.uint64)))
+            paths = rows[at:]
+            n_closed, n_paths, n_all = _grow_tries(
+                nodes, floats, closed, stack, letters, now, exact64, n_letters, short, i, limit, sums[i], roots[p],
                 paths,
+            )  # fmt: skip
+            n_segments = _emit(
+                nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums[i], roots[p], paths, paths[n_all:]
             )
-            n_paths, n_segments = _emit(
-                nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums[i], roots[p], paths, segments
-            )
-            parts += [paths[:n_paths].copy(), segments[:n_segments].copy()]
-        starts[:, p] = at, at + n_paths
-        at += n_paths + n_segments
-    rows = np.concatenate(parts)
+        starts[:, p] = at, at + n_all
+        at += n_all + n_segments
+    rows.resize((at, 4), refcheck=False)  # gives back what was never touched; nothing moves
     return Forest(first, short, n_letters, exact64, levels, roots, rows, starts[0], starts[1], sums, letters)
 
 

@@ -4,6 +4,8 @@ Queries pass position by position in large chunks, so that the table and tries o
 `out` has one row, or one row per position of the forest; every function adds to it.
 """
 
+from collections import namedtuple
+
 import numpy as np
 
 from kernelweave._fast import jit
@@ -12,6 +14,9 @@ from kernelweave._fast.forest import level_offset
 
 #: Queries per pass, at least.
 SMALL_CHUNK = 4096
+
+#: Queries as an exact64 forest reads them: words (`pack_words`), rows with ambiguous letters, their `valid_runs`.
+Packed = namedtuple("Packed", "words doubtful runs")
 
 #: Paths to fetch ahead of the one in hand.
 AHEAD = 16
@@ -83,7 +88,7 @@ def lookup(forest, words, out):
     n = out.shape[1]
     width, short = level_offset(4, forest.short), np.uint64(64 - 2 * forest.short)
     # The larger a table, the more queries must share it while it is in the cache.
-    chunk = min(n, max(SMALL_CHUNK, 4 * forest.roots.shape[1]))
+    chunk = max(1, min(n, max(SMALL_CHUNK, 4 * forest.roots.shape[1])))
     codes, pending, heads = np.empty(chunk, np.uint64), np.empty(chunk, np.int32), np.empty(chunk, np.int32)
     step = 1 if out.shape[0] > 1 else 0
     for start in range(0, n, chunk):
@@ -94,6 +99,47 @@ def lookup(forest, words, out):
             high, low = words[i // 32, start:stop], words[i // 32 + 1, start:stop]
             n_pending = _read_table(
                 high, low, np.uint64(2 * (i % 32)), short, forest.levels[p, width:], forest.roots[p], target, pending,
+                codes, heads,
+            )  # fmt: skip
+            offset = np.uint64(forest.segment_start[p] - a)
+            while n_pending > 0:
+                n_pending = _read_paths(
+                    forest.rows[a:], offset, forest.sums[i], target, pending, codes, heads, n_pending
+                )
+
+
+@jit
+def pack_places(codes):
+    """DNA codes (N,) uint8 -> places (N,) uint64: 32 letters from every place on, unknown and missing ones as 0."""
+    places = np.empty(len(codes), np.uint64)
+    code = np.uint64(0)
+    for i in range(len(codes) - 1, -1, -1):
+        letter = np.uint64(codes[i]) if codes[i] < 4 else np.uint64(0)
+        code = (code >> _TWO) | (letter << np.uint64(62))
+        places[i] = code
+    return places
+
+
+@jit
+def slide(forest, places, starts, out):
+    """Exact64 forest, places of a sequence (`pack_places`): out (n,) += scores of the windows from starts (n,) on.
+
+    A window reads the same places as its neighbour, one further on: no window is ever cut out.
+    """
+    n = len(starts)
+    width, short = level_offset(4, forest.short), np.uint64(64 - 2 * forest.short)
+    chunk = max(1, min(n, max(SMALL_CHUNK, 4 * forest.roots.shape[1])))
+    codes, pending, heads = np.empty(chunk, np.uint64), np.empty(chunk, np.int32), np.empty(chunk, np.int32)
+    high = np.empty(chunk, np.uint64)
+    for start in range(0, n, chunk):
+        stop = min(n, start + chunk)
+        target, letters = out[start:stop], high[: stop - start]
+        for p in range(len(forest.roots)):
+            i, a = forest.first + p, forest.path_start[p]
+            for j in range(stop - start):
+                letters[j] = places[starts[start + j] + i]
+            n_pending = _read_table(
+                letters, letters, np.uint64(0), short, forest.levels[p, width:], forest.roots[p], target, pending,
                 codes, heads,
             )  # fmt: skip
             offset = np.uint64(forest.segment_start[p] - a)
@@ -267,20 +313,31 @@ def lookup_letters(forest, codes, out, each):
 
 
 def pack_queries(codes):
-    """DNA codes (n, L) uint8 -> what an exact64 forest looks up: words, rows with ambiguous letters, their runs."""
+    """DNA codes (n, L) uint8 -> what an exact64 forest looks up."""
     doubtful = ambiguous_rows(codes, 4)
-    return pack_words(codes), doubtful, valid_runs(codes, doubtful, 4)
+    return Packed(pack_words(codes), doubtful, valid_runs(codes, doubtful, 4))
 
 
-def add_scores(forest, codes, out, packed=None):
-    """Any forest with summed levels, codes (n, L) uint8, also ambiguous: out (1 or positions, n) += scores.
+def pack_rows(rows, length):
+    """Packed DNA (n, bytes), four letters a byte -> words (ceil(length / 32) + 1, n), as `pack_words` has them."""
+    words = np.zeros((len(rows), 8 * ((length + 31) // 32 + 1)), np.uint8)
+    words[:, : rows.shape[1]] = rows
+    return np.ascontiguousarray(words.view(">u8").T, np.uint64)
 
-    packed: what `pack_queries` made of the codes before, for an exact64 forest.
-    """
+
+def take_queries(packed, start, stop):
+    """The queries start .. stop - 1 of a `Packed`."""
+    low, high = np.searchsorted(packed.doubtful, (start, stop))
+    words, runs = packed.words[:, start:stop].copy(), packed.runs[:, low:high].copy()
+    return Packed(words, packed.doubtful[low:high] - start, runs)
+
+
+def add_scores(forest, queries, out):
+    """Any forest with summed levels, queries codes (n, L) uint8 or `Packed`: out (1 or positions, n) += scores."""
     if not forest.exact64:
-        lookup_letters(forest, codes, out, False)
+        lookup_letters(forest, queries, out, False)
         return
-    words, doubtful, runs = packed or pack_queries(codes)
+    words, doubtful, runs = queries if isinstance(queries, Packed) else pack_queries(queries)
     before = out[:, doubtful]
     lookup(forest, words, out)
     if len(doubtful):
@@ -288,13 +345,13 @@ def add_scores(forest, codes, out, packed=None):
         lookup_limited(forest, words, doubtful, runs, out)
 
 
-def add_degree_scores(forest, codes, out, packed=None):
-    """Any forest with plain levels: out (degree or positions * degree, n) += the part of every degree."""
+def add_degree_scores(forest, queries, out):
+    """As `add_scores`, plain levels: out (degree or positions * degree, n) += the part of every degree."""
     if not forest.exact64:
-        lookup_letters(forest, codes, out, True)
+        lookup_letters(forest, queries, out, True)
         return
-    words, doubtful, runs = packed or pack_queries(codes)
-    clean = np.setdiff1d(np.arange(len(codes)), doubtful, assume_unique=True)
+    words, doubtful, runs = queries if isinstance(queries, Packed) else pack_queries(queries)
+    clean = np.setdiff1d(np.arange(words.shape[1]), doubtful, assume_unique=True)
     lookup_degrees(forest, words, clean, np.zeros((0, 0), np.int32), out)
     if len(doubtful):
         lookup_degrees(forest, words, doubtful, runs, out)

@@ -218,14 +218,21 @@ def cumulative(beta):
 def wd_weighted_block(codes_a, codes_b, sums, out):
     """Codes (na, L), (nb, L), sums from `cumulative` -> out (na, nb) with a weight per position and degree."""
     length, degree = sums.shape[0], sums.shape[1] - 1
+    # position by position for all of b at a time, so that the inner loop has no branch
+    letters, run = np.ascontiguousarray(codes_b.T), np.empty(len(codes_b), np.int32)
     for i in range(len(codes_a)):
-        for j in range(len(codes_b)):
-            x, y = codes_a[i], codes_b[j]
-            total, run = 0.0, 0
-            for p in range(length - 1, -1, -1):
-                run = min(run + 1, degree) if x[p] == y[p] and x[p] != AMBIGUOUS else 0
-                total += sums[p, run]
-            out[i, j] = total
+        row = out[i]
+        row[:] = 0.0
+        run[:] = 0
+        for p in range(length - 1, -1, -1):
+            x, y, values = codes_a[i, p], letters[p], sums[p]
+            if x == AMBIGUOUS:
+                run[:] = 0
+                continue
+            for j in range(len(run)):
+                r = min(run[j] + 1, degree) * np.int32(y[j] == x)
+                run[j] = r
+                row[j] += values[r]
 
 
 @jit

@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from ..errors import InputError
+from ..gram import Combined
+from .active_set import ActiveSet
 from .base import DualSolver, DualState, Machine, relative_gap
+from .chunking import Chunking
+from .coordinate import Coordinate
 from .newton import Newton
 from .ridge import Ridge
 from .smo import SMO, minimise
 
 #: Every dual solver, in the order in which `choose` asks them; the conformance tests read this.
-DUAL_SOLVERS = (Ridge, Newton, SMO)
+DUAL_SOLVERS = (ActiveSet, Coordinate, Ridge, Newton, SMO, Chunking)
 
 
-def choose(machine: Machine) -> DualSolver:
-    """Return the first dual solver that can solve the machine."""
+def choose(machine: Machine, K: Combined | None = None) -> DualSolver:
+    """Return the first dual solver that can solve the machine, with the kernel as it is held."""
     for kind in DUAL_SOLVERS:
         solver = kind()
-        if solver.fits(machine):
+        if solver.fits(machine, K):
             return solver
     raise InputError(f"No dual solver fits the loss {machine.loss!r}.")
+
+
+def as_dual(dual: str | DualSolver, machine: Machine, K: Combined) -> DualSolver:
+    """Return a dual solver by name, "auto", or a copy of the one given; an error that teaches where it does not fit."""
+    if isinstance(dual, str) and dual == "auto":
+        return choose(machine, K)
+    solver = copy(dual) if isinstance(dual, DualSolver) else dual_kind(dual)()
+    if not solver.fits(machine, K):
+        others = [kind.name for kind in DUAL_SOLVERS if kind().fits(machine, K)]
+        raise InputError(
+            f"{type(solver).__name__} cannot solve {machine.loss!r} with this kernel. "
+            f'Use dual="auto", or one of {others}.'
+        )
+    return solver
+
+
+def dual_kind(dual: object) -> type[DualSolver]:
+    """Return the class of a dual solver that is given or named."""
+    if isinstance(dual, DualSolver):
+        return type(dual)
+    for kind in DUAL_SOLVERS:
+        if kind.name == dual:
+            return kind
+    names = ["auto", *(kind.name for kind in DUAL_SOLVERS)]
+    raise InputError(f"dual must be one of {names} or a DualSolver; got {dual!r}.")
 
 
 __all__ = [
     "DUAL_SOLVERS",
     "SMO",
+    "ActiveSet",
+    "Chunking",
+    "Coordinate",
     "DualSolver",
     "DualState",
     "Machine",
     "Newton",
     "Ridge",
+    "as_dual",
     "choose",
+    "dual_kind",
     "minimise",
     "relative_gap",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -83,8 +83,14 @@ class DualState:
 class DualSolver:
     """Finds coef for given weights, step by step."""
 
-    def fits(self, machine: Machine) -> bool:
-        """Say whether this solver can solve that machine."""
+    name: ClassVar[str]
+    #: True where features have to be listed: a solver for string kernels without a matrix.
+    listed: ClassVar[bool] = False
+    #: The relative gap that is wanted: no step needs to do better.
+    goal: float = 0.0
+
+    def fits(self, machine: Machine, K: Combined | None = None) -> bool:
+        """Say whether this solver can solve that machine, and on that kernel where one is given."""
         raise NotImplementedError
 
     def start(self, machine: Machine, K: Combined, coef: np.ndarray | None = None) -> DualState:
@@ -93,8 +99,11 @@ class DualSolver:
         return DualState(coef, K.apply(coef))
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
-        """Return a better state; it takes well under a second, so that an interrupt is heard."""
+        """Return a better state; compiled loops in it take well under a second, so that an interrupt is heard."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items() if k != 'goal')})"
 
 
 def relative_gap(upper: float, lower: float) -> float:

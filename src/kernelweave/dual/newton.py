@@ -21,7 +21,9 @@ class Newton(DualSolver):
     condition for b.
     """
 
-    def fits(self, machine: Machine) -> bool:
+    name = "newton"
+
+    def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         return isinstance(machine.loss, SmoothLoss)
 
     def start(self, machine: Machine, K: Combined, coef: np.ndarray | None = None) -> DualState:

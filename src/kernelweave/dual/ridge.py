@@ -28,10 +28,12 @@ class Ridge(DualSolver):
         Up to how many samples the system is factored.
     """
 
+    name = "ridge"
+
     def __init__(self, max_cholesky: int = MAX_CHOLESKY) -> None:
         self.max_cholesky = max_cholesky
 
-    def fits(self, machine: Machine) -> bool:
+    def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         return not isinstance(machine.loss, SmoothLoss) and machine.qp.free
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:

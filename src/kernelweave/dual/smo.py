@@ -34,10 +34,12 @@ class SMO(DualSolver):
         How many samples are optimised at a time where rows have to be computed.
     """
 
+    name = "smo"
+
     def __init__(self, working_set: int = 512) -> None:
         self.working_set = working_set
 
-    def fits(self, machine: Machine) -> bool:
+    def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         return not isinstance(machine.loss, SmoothLoss) and not machine.qp.free
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
@@ -47,12 +49,12 @@ class SMO(DualSolver):
         """Return a better state of any BoxQP."""
         if worth_polishing(qp, state):
             state = polish(qp, K, state)
-        climb, fall = _scores(qp, state.coef, state.f)
+        climb, fall = scores(qp, state.coef, state.f)
         top, low = climb.max(), fall.min()
         scale = max(1.0, float(np.abs(state.f).max(initial=0.0)), float(np.abs(qp.linear).max(initial=0.0)))
         if top - low <= 1e-15 * scale:
             return replace(state, final=True, n_steps=state.n_steps + 1)
-        if K.matrix is None and K.n > self.working_set:
+        if K.n > self.working_set and self._in_sets(K):
             chosen = _most_violating(climb, fall, self.working_set)
         else:
             # a sample that could only move the wrong way, by more than anything pulls at it, rests
@@ -62,6 +64,10 @@ class SMO(DualSolver):
         moved, work = self._optimise(qp, K, state, chosen, max(0.1 * (top - low), 1e-14 * scale))
         memory = {"violation": (top - low) / scale, "work": work + state.memory.get("work", 0.0)}
         return replace(moved, n_steps=state.n_steps + 1, final=False, memory=memory)
+
+    def _in_sets(self, K: Combined) -> bool:
+        """Say whether samples are optimised in working sets: where rows have to be computed."""
+        return K.matrix is None
 
     def _optimise(self, qp: BoxQP, K: Combined, state: DualState, W: np.ndarray, eps: float) -> tuple[DualState, float]:
         """Return the state after SMO on the samples W, and how many numbers that touched."""
@@ -90,7 +96,7 @@ def minimise(qp: BoxQP, H: np.ndarray, start: np.ndarray, tol: float = 1e-12) ->
     state = DualState(start, K.apply(start))
     for _ in range(200):
         state = solver.advance(qp, K, state)
-        climb, fall = _scores(qp, state.coef, state.f)
+        climb, fall = scores(qp, state.coef, state.f)
         if state.final or climb.max() - fall.min() <= tol * max(1.0, float(np.abs(qp.linear).max())):
             break
     return state.coef
@@ -105,7 +111,7 @@ def worth_polishing(qp: BoxQP, state: DualState) -> bool:
     return n_free <= 300 or (violation <= 1e-2 and n_free**3 <= POLISH_WORK * state.memory.get("work", 0.0))
 
 
-def _scores(qp: BoxQP, a: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def scores(qp: BoxQP, a: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how much every sample wants up, and how little it resists down; closed ones at ∓∞."""
     g = f + qp.ridge * a + qp.linear
     climb = np.where(a < qp.upper, -g - np.where(a >= 0, qp.l1, -qp.l1), -np.inf)

@@ -5,36 +5,41 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..dual import Machine
-from ..errors import DataWarning, InputError
+from ..dual import Machine, dual_kind
+from ..errors import DataWarning, InputError, MemoryBudgetError
 from ..gram import Gram, bind, for_prediction
-from ..kernels import RBF, Kernel, Scaled, as_kernel
+from ..kernels import RBF, Identity, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
-from ..losses import Loss
+from ..losses import Loss, SmoothLoss
+from ..memory import budget_bytes
 from ..mkl import Problem, Result, as_solver, run
 from ..norms import Fixed, Polyhedral, WeightNorm, as_norm
 from ..parallel import blas_threads, count_jobs
-from ..progress import printer
+from ..progress import Callback, printer
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views
+from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
 from .extras import with_ridge, with_widths
 from .terms import Terms, prepare_terms
+from .watch import Watch
 
 
 class BaseMKL(BaseEstimator):
     """Binds the kernel, learns weights and machines, and keeps what prediction needs."""
 
     kernel: Any
+    dual: Any
     tol: float
     max_iter: int
     max_seconds: float | None
@@ -49,7 +54,13 @@ class BaseMKL(BaseEstimator):
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds, what="a number of seconds > 0, or None")
 
-    def _fit_problem(self, X: Views, loss: Loss, targets: list[np.ndarray], C: np.ndarray, share: np.ndarray) -> None:
+    def _watch(self, checkpoint: Any, callback: Callback | None) -> Watch:
+        """Return what goes on beside a fit."""
+        return Watch(checkpoint, [told for told in (printer(self.verbose), callback) if told is not None])
+
+    def _fit_problem(
+        self, X: Views, loss: Loss, targets: list[np.ndarray], C: np.ndarray, share: np.ndarray, watch: Watch
+    ) -> None:
         """Learn weights and machines for samples with C > 0, and set the fitted attributes.
 
         Parameters
@@ -57,6 +68,7 @@ class BaseMKL(BaseEstimator):
         targets : one array of y per machine
         C : the cost of every sample, with class and sample weights inside
         share : the sample weights, for the scaling of the terms
+        watch : callbacks and checkpoint
         """
         self._check_parameters()
         kept = np.flatnonzero(C > 0)
@@ -67,7 +79,8 @@ class BaseMKL(BaseEstimator):
             deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
             machines = [Machine(loss, y, C) for y in targets]
             kernel, self.widths_ = with_widths(self._kernel(), X, machines, deadline, self.random_state)
-            gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs)
+            watch.begin(self, kernel, X, machines)
+            gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs, listed=self._listed(loss))
             if getattr(self, "learn_C", False):
                 gram, C = with_ridge(gram, loss, C / self.C)
                 machines = [Machine(loss, y, C) for y in targets]
@@ -78,17 +91,22 @@ class BaseMKL(BaseEstimator):
             groups = [machines] if self._shared() else [[machine] for machine in machines]
             results: list[Result] = []
             for group in groups:
-                results.append(self._run(terms.gram, group, norm, deadline, results))
+                problem = Problem(terms.gram, group, norm, self.tol, deadline, dual=self.dual)
+                results.append(self._run(problem, results, watch))
+        watch.end(results)
         self._keep(X, kept, terms, results)
         self._say(results)
+
+    def _listed(self, loss: Loss) -> bool | None:
+        """Say whether features are to be listed where they can be; None where that is to be seen."""
+        if self.dual != "auto":
+            return dual_kind(self.dual).listed
+        return False if isinstance(loss, SmoothLoss) or getattr(self, "learn_C", False) else None
 
     def _shared(self) -> bool:
         return True
 
-    def _run(
-        self, gram: Gram, machines: list[Machine], norm: WeightNorm, deadline: float, before: list[Result]
-    ) -> Result:
-        problem = Problem(gram, machines, norm, tol=self.tol, deadline=deadline)
+    def _run(self, problem: Problem, before: list[Result], watch: Watch) -> Result:
         problem.start = self._warm(problem, len(before))
         # after an interrupt the other machines only get as far as a start: a usable model at once
         problem.interrupted = any(result.stop_reason == "interrupted" for result in before)
@@ -97,7 +115,8 @@ class BaseMKL(BaseEstimator):
         stage = solver.first_stage(problem)
         if stage is not None:  # what is left to certify is the machine at these weights
             problem.norm = Fixed(stage.weights)
-        return replace(run(solver, problem, max_iter=self.max_iter, callback=printer(self.verbose)), stage=stage)
+        watching = watch.attach(problem, len(before))
+        return replace(run(solver, problem, max_iter=self.max_iter, **watching), stage=stage)
 
     def _warm(self, problem: Problem, number: int) -> Any:
         """Return the last step where `warm_start` is set and it fits the new problem."""
@@ -126,6 +145,7 @@ class BaseMKL(BaseEstimator):
         alignments = [None if r.stage is None else r.stage.alignment(terms.share) for r in results]
         self.alignment_ = alignments[0] if self._shared() else alignments
         self._support_views = X.rows(support)
+        self._compiled: Compiled | None = None
         self._terms = terms.all_terms
         if getattr(self, "learn_C", False):
             # the identity's effective weight is the ridge 1/(2C)
@@ -171,12 +191,40 @@ class BaseMKL(BaseEstimator):
     def _at(self, X: Any) -> tuple[Views, np.ndarray, np.ndarray]:
         """Return new samples, the weights as a matrix, and the terms that add anything to the decision values."""
         check_is_fitted(self)
+        return check_X(self, X, self._kernel(), reset=False), *self._used()
+
+    def _used(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights as a matrix, and the terms that add anything to the decision values of new samples."""
         weights = np.atleast_2d(self.weights_)
-        used = np.flatnonzero(weights.any(axis=0)) if len(self.support_) else np.arange(0)
-        return check_X(self, X, self._kernel(), reset=False), weights, used
+        used = [m for m in np.flatnonzero(weights.any(axis=0)) if not isinstance(self._terms[m], Identity)]
+        return weights, np.array(used if len(self.support_) else [], dtype=np.int64)
 
     def _prediction_gram(self, used: np.ndarray, n_jobs: int) -> Gram:
         return for_prediction([self._terms[m] for m in used], self._support_views, 1.0 / self.scales_[used], n_jobs)
+
+    def compile(self) -> Self:
+        """Add up what the support has to say, once: later predictions only look it up.
+
+        String kernels are kept as tables, the normals of listed features as they are; other terms stay as they were.
+        Large models do this by themselves where many samples are predicted at once. It pays for streams of small
+        batches. The tables are dropped by `fit`, and neither pickled nor saved.
+
+        Raises
+        ------
+        MemoryBudgetError
+            Where the tables would not fit into `memory`.
+        """
+        check_is_fitted(self)
+        self._compiled = self._compile(budget_bytes(self.memory))
+        return self
+
+    def _compile(self, budget: int) -> Compiled:
+        weights, used = self._used()
+        with blas_threads(n_jobs := count_jobs(self.n_jobs)):
+            gram = self._prediction_gram(used, n_jobs) if len(used) else None
+            return compile_model(
+                gram, np.ascontiguousarray(self.dual_coef_.T), weights[:, used], self.intercept_, budget
+            )
 
     def _decide(self, X: Any) -> np.ndarray:
         """Return decision values, (n_samples, n_machines)."""
@@ -185,12 +233,21 @@ class BaseMKL(BaseEstimator):
         if len(used) == 0:
             return out
         with blas_threads(n_jobs := count_jobs(self.n_jobs)):
+            compiled = getattr(self, "_compiled", None)
+            if compiled is None and is_worthwhile(self._terms, len(self.support_), len(views)):
+                with suppress(MemoryBudgetError):
+                    compiled = self._compiled = self._compile(min(KEPT_BYTES, budget_bytes(self.memory)))
+            if compiled is not None:
+                return compiled.decide(views, n_jobs)
             gram, coef = self._prediction_gram(used, n_jobs), np.ascontiguousarray(self.dual_coef_.T)
             if len(weights) == 1:
                 return out + gram.apply(coef, weights[0, used], views)
             for c, row in enumerate(weights):
                 out[:, c] += gram.apply(np.ascontiguousarray(coef[:, c]), row[used], views)
         return out
+
+    def __getstate__(self) -> Any:
+        return {name: value for name, value in super().__getstate__().items() if name != "_compiled"}
 
     def _split(self, X: Any, score: float) -> np.ndarray:
         """Share a score among the terms, by their part in the variance of the decision values."""

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..errors import InputError
 from ..losses import Logistic, as_loss
+from ..progress import Callback
 from ..validation import check_class_weight, check_labels, check_positive, check_sample_weight, check_X, warn_ratio
 from .base import BaseMKL
 
@@ -42,6 +43,8 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     solver : {"auto", "silp", "silp_chunking", "simple", "hessian", "analytic", "two_stage"} or Solver
         How the weights are found; "auto" takes Newton's method for norm=1 and the closed form for p > 1. "two_stage"
         chooses them before the machine, by their alignment with y; its gap speaks of the machine alone.
+    dual : {"auto", "active_set", "coordinate", "ridge", "newton", "smo", "chunking"} or DualSolver
+        How the machine at given weights is found; "auto" goes by the loss, and by whether there is a matrix.
     scaling : {"variance", "trace", None}
         Divide every term by its variance in feature space, so that no term wins by its units.
     tol : float
@@ -107,6 +110,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         loss: Any = "hinge",
         norm: Any = 1,
         solver: Any = "auto",
+        dual: Any = "auto",
         scaling: str | None = "variance",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -125,6 +129,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         self.loss = loss
         self.norm = norm
         self.solver = solver
+        self.dual = dual
         self.scaling = scaling
         self.tol = tol
         self.max_iter = max_iter
@@ -137,7 +142,9 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MKLClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None, callback: Callback | None = None
+    ) -> MKLClassifier:
         """Learn weights and machine.
 
         Parameters
@@ -146,6 +153,11 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         y : array of labels
         sample_weight : array, optional
             Multiplies C by sample; a weight of 2 is the same as being there twice.
+        checkpoint : path or Checkpoint, optional
+            Keep the fit in this file every two minutes, and go on from it where it is there.
+        callback : callable, optional
+            Called with a dict after every iteration and a few times a second in between: `iteration`, `upper`, `lower`,
+            `gap`, `active`, `support`, `seconds`, `seconds_left`, ...; see `kernelweave.progress.Progress`.
         """
         if self.weights not in ("shared", "per_class"):
             raise InputError(f'weights must be "shared" or "per_class"; got {self.weights!r}.')
@@ -160,7 +172,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         loss = as_loss(self.loss, ("labels", "numbers"))
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        self._fit_problem(views, loss, targets, C, weight)
+        self._fit_problem(views, loss, targets, C, weight, self._watch(checkpoint, callback))
         return self
 
     def _shared(self) -> bool:

@@ -9,6 +9,7 @@ from sklearn.base import OutlierMixin
 
 from ..errors import InputError
 from ..losses import OneClass
+from ..progress import Callback
 from ..validation import check_positive, check_sample_weight, check_X
 from .base import BaseMKL
 
@@ -44,6 +45,7 @@ class MKLOneClass(OutlierMixin, BaseMKL):
         nu: float = 0.5,
         norm: Any = 1,
         solver: Any = "auto",
+        dual: Any = "auto",
         scaling: str | None = "variance",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -58,6 +60,7 @@ class MKLOneClass(OutlierMixin, BaseMKL):
         self.nu = nu
         self.norm = norm
         self.solver = solver
+        self.dual = dual
         self.scaling = scaling
         self.tol = tol
         self.max_iter = max_iter
@@ -68,7 +71,15 @@ class MKLOneClass(OutlierMixin, BaseMKL):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MKLOneClass:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        callback: Callback | None = None,
+    ) -> MKLOneClass:
         """Learn weights and machine; y is not read."""
         nu = check_positive("nu", self.nu, what="a share in (0, 1]")
         if nu > 1:
@@ -76,7 +87,7 @@ class MKLOneClass(OutlierMixin, BaseMKL):
         views = check_X(self, X, self._kernel(), reset=True)
         weight = check_sample_weight(sample_weight, len(views))
         C = weight / (nu * weight.sum())
-        self._fit_problem(views, OneClass(), [np.zeros(len(views))], C, weight)
+        self._fit_problem(views, OneClass(), [np.zeros(len(views))], C, weight, self._watch(checkpoint, callback))
         self.offset_ = -float(self.intercept_[0])
         return self
 

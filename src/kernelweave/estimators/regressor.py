@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from ..losses import as_loss
+from ..progress import Callback
 from ..validation import check_numbers, check_positive, check_sample_weight, check_X
 from .base import BaseMKL
 
@@ -43,6 +44,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         epsilon: float = 0.1,
         norm: Any = 1,
         solver: Any = "auto",
+        dual: Any = "auto",
         scaling: str | None = "variance",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -60,6 +62,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self.epsilon = epsilon
         self.norm = norm
         self.solver = solver
+        self.dual = dual
         self.scaling = scaling
         self.tol = tol
         self.max_iter = max_iter
@@ -70,13 +73,17 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MKLRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None, callback: Callback | None = None
+    ) -> MKLRegressor:
         """Learn weights and machine for targets y; see `MKLClassifier.fit`."""
         views = check_X(self, X, self._kernel(), reset=True)
         y = check_numbers(y, len(views))
         weight = check_sample_weight(sample_weight, len(views))
         loss = as_loss(self.loss, ("numbers",), epsilon=self.epsilon)
-        self._fit_problem(views, loss, [y], check_positive("C", self.C) * weight, weight)
+        self._fit_problem(
+            views, loss, [y], check_positive("C", self.C) * weight, weight, self._watch(checkpoint, callback)
+        )
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -15,6 +15,8 @@ from ..kernels import Identity, Kernel, Laplacian
 SCALINGS = ("variance", "trace", None)
 #: A term whose variance is below this share of its size is constant but for rounding.
 DEAD = 1e-12
+#: With more samples than this, the variances of terms that need no matrix are those of a random sample of this size.
+MAX_STATISTICS = 4_000
 
 
 @dataclass
@@ -56,7 +58,7 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     """
     if scaling not in SCALINGS:
         raise InputError(f"scaling must be one of {SCALINGS}; got {scaling!r}.")
-    sizes, variances, marks = _statistics(gram, share / share.sum())
+    sizes, variances, marks = _statistics(*_some(gram, share))
     live = np.flatnonzero(variances > DEAD * np.abs(sizes))
     dead = np.setdiff1d(np.arange(gram.n_terms), live)
     notes = _warn_dead(gram, dead)
@@ -112,6 +114,16 @@ def _warn_unlike(gram: Gram, variances: np.ndarray, sizes: np.ndarray, notes: li
             warnings.warn(note, DataWarning, stacklevel=6)
             notes.append(note)
             return
+
+
+def _some(gram: Gram, share: np.ndarray) -> tuple[Gram, np.ndarray]:
+    """Return the samples that the statistics of the terms are taken from, with their shares: all, or a random part."""
+    if gram.n > MAX_STATISTICS:
+        rows = np.sort(np.random.default_rng(0).choice(gram.n, MAX_STATISTICS, replace=False))
+        part = gram.sampled(rows)
+        if part is not None and share[rows].any():
+            gram, share = part, share[rows]
+    return gram, share / share.sum()
 
 
 def _statistics(gram: Gram, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -21,8 +21,9 @@ from .linadd import LinaddGram
 from .stacked import StackedGram
 from .streamed import StreamedGram
 
-#: With more samples than this, terms that need no matrix get none.
-LINADD_SAMPLES = 10_000
+#: With more samples than the first, terms that need no matrix get none; with more than the second already where their
+#: features can be listed, since coordinate descent then beats any matrix.
+LINADD_SAMPLES, LISTED_SAMPLES = 10_000, 3_000
 #: Terms that must fit as matrices where the others are streamed.
 MIN_HELD_TERMS = 60
 #: Rows that a cache must hold at the least for a solver to make headway.
@@ -40,14 +41,17 @@ def bind(
     memory: str | int | float | None = None,
     directory: str | Path | None = None,
     n_jobs: int = 1,
+    listed: bool | None = None,
 ) -> Gram:
     """Bind the terms of a kernel to data, as the memory budget allows.
 
-    Terms that need no matrix (`Kernel.gram_kind`) get none where there are more than 10,000 samples, or where the
-    matrices do not fit. All others: matrices in float64 where they fit, in float32 where only those fit (or in a
-    memory-mapped file where a directory is given): n_terms · n² numbers. Otherwise, with many
-    terms on few samples, terms are streamed and only the active ones held; with many
-    samples, rows are computed on demand and the latest kept.
+    Terms that need no matrix (`Kernel.gram_kind`) get none where there are more than 10,000 samples (3,000 where their
+    features can be listed), or where the matrices do not fit. With listed=True they never get one, and with
+    listed=False whether features can be listed does not count.
+
+    All others: matrices in float64 where they fit, in float32 where only those fit (or in a memory-mapped file where a
+    directory is given): n_terms · n² numbers. Otherwise, with many terms on few samples, terms are streamed and only
+    the active ones held; with many samples, rows are computed on demand and the latest kept.
 
     Raises
     ------
@@ -55,9 +59,14 @@ def bind(
         Where not even a small cache fits; says how much it would take and what to do.
     """
     terms, budget = kernel.terms(X), budget_bytes(memory)
-    matrix_free = any(term.gram_kind in MATRIX_FREE for term in terms)
-    if not matrix_free or (len(X) <= LINADD_SAMPLES and _matrix_bytes(terms, len(X)) <= budget):
+    makers = [MATRIX_FREE.get(term.gram_kind) for term in terms]
+    fits = _matrix_bytes(terms, len(X)) <= budget
+    if not any(makers) or (not listed and fits and len(X) <= LISTED_SAMPLES):
         return bind_matrices(terms, X, budget, directory, n_jobs)
+    if not listed and fits and len(X) <= LINADD_SAMPLES:  # without a matrix only where that is quicker
+        make = makers[0] if len(set(makers)) == 1 and listed is None else None
+        gram = None if make is None else make(terms, X, n_jobs)
+        return gram if gram is not None and gram.explicit else bind_matrices(terms, X, budget, directory, n_jobs)
     grams: list[Gram] = []
     for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind)):
         group = tuple(some)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
+
+if TYPE_CHECKING:
+    from .coordinates import Coordinates
 
 #: Bytes of kernel values that are computed at a time where they are not kept.
 BLOCK_BYTES = 64 * 2**20
@@ -24,6 +27,8 @@ class Gram:
 
     #: True where every look at all terms evaluates every kernel again.
     streams = False
+    #: True where the features of the samples can be listed (`coordinates`).
+    explicit = False
 
     def __init__(self, terms: Sequence[Kernel], X: Views, factors: np.ndarray | None = None) -> None:
         self.terms = tuple(terms)
@@ -31,6 +36,7 @@ class Gram:
         self.n = len(X)
         #: What every K_m is multiplied with: the scaling of the terms.
         self.factors = np.ones(len(self.terms)) if factors is None else np.asarray(factors, dtype=np.float64)
+        self._last_listed: tuple[np.ndarray, Coordinates] | None = None
 
     @property
     def n_terms(self) -> int:
@@ -86,6 +92,23 @@ class Gram:
     def diag_each(self) -> np.ndarray:
         """Return the diagonal of every K_m, without its factor."""
         return np.array([term.compute_diag(self.X) for term in self.terms])
+
+    def sampled(self, rows: np.ndarray) -> Gram | None:
+        """Return the gram of some of the samples, without factors, where that is cheap; None where it is not."""
+        return None
+
+    def coordinates(self, rows: np.ndarray) -> Coordinates:
+        """Return the features of some samples, for descent along their coefficients; where `explicit` only.
+
+        Those that were asked for last are kept: weights change more often than samples do.
+        """
+        if self._last_listed is None or not np.array_equal(self._last_listed[0], rows):
+            self._last_listed = None
+            self._last_listed = rows, self._coordinates(rows)
+        return self._last_listed[1]
+
+    def _coordinates(self, rows: np.ndarray) -> Coordinates:
+        raise NotImplementedError
 
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""

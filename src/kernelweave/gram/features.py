@@ -11,6 +11,7 @@ from ..kernels.sparse_rows import Rows, add_products
 from ..parallel import for_blocks
 from ..views import Views
 from .base import BLOCK_BYTES, Gram, support_of
+from .coordinates import Coordinates, ListedCoordinates
 from .feature_map import FeatureMap
 
 #: Rows that one thread looks up before it asks for more.
@@ -54,6 +55,15 @@ class FeatureGram(Gram):
     def only(self, picked: Sequence[int]) -> Gram:
         terms, maps = [self.terms[m] for m in picked], [self.maps[m] for m in picked]
         return FeatureGram(terms, self.X, self.n_jobs, self.factors[list(picked)], maps)
+
+    explicit = True
+
+    def sampled(self, rows: np.ndarray) -> Gram | None:
+        return FeatureGram(self.terms, self.X.rows(rows), self.n_jobs)
+
+    def _coordinates(self, rows: np.ndarray) -> Coordinates:
+        parts = [(m, part.take(rows)) for m, one in enumerate(self.maps) for part in one.keep()]
+        return ListedCoordinates(parts, self.factors)
 
     def normals(self, m: int, rows: np.ndarray, coef: np.ndarray) -> Iterator[tuple[Rows, np.ndarray]]:
         """Yield the features of every group, and Σ_q coef[q] Φ_m(X[rows[q]]), (n_features, n_machines)."""

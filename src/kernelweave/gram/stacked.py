@@ -56,6 +56,10 @@ class StackedGram(Gram):
                 out[where] = gram.apply_some(picked[where] - (end - gram.n_terms), at, coef)
         return out
 
+    def sampled(self, rows: np.ndarray) -> Gram | None:
+        parts = [gram.sampled(rows) for gram in self.grams]
+        return None if any(part is None for part in parts) else StackedGram([p for p in parts if p is not None])
+
     @property
     def streams(self) -> bool:  # type: ignore[override]
         return any(gram.streams for gram in self.grams)

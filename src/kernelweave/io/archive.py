@@ -1,4 +1,4 @@
-"""The container of a model file: a zip of one JSON text and arrays, sealed by a digest, opened with suspicion.
+"""The container of model files and checkpoints: a zip of JSON and arrays, sealed by a digest, opened with suspicion.
 
 The file ends with a zip comment that holds the SHA-256 of every byte before it, so that a damaged file is told from a
 whole one before anything in it is believed. A digest does not keep forgers out: names, sizes, shapes and types are
@@ -24,7 +24,7 @@ from ..errors import ModelFormatError
 from ..memory import readable
 from .plain import damaged, fields
 
-FORMAT = "kernelweave model"
+FORMAT, CHECKPOINT = "kernelweave model", "kernelweave checkpoint"
 #: The newest version of the format, which is the one that is written; every older one is read.
 FORMAT_VERSION = 1
 MANIFEST = "model.json"
@@ -55,7 +55,9 @@ _STRANGERS = {
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write_archive(file: BinaryIO, manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def write_archive(
+    file: BinaryIO, manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, kind: str = FORMAT
+) -> None:
     """Write JSON and arrays to an empty file that can be read back; the same content gives the same bytes.
 
     Parameters
@@ -65,10 +67,12 @@ def write_archive(file: BinaryIO, manifest: Mapping[str, Any], arrays: Mapping[s
         What JSON can hold; format, version and the list of arrays are added.
     arrays : dict of str to array
         Vectors and matrices of numbers, by name such as "support/0.npy".
+    kind : str
+        What the file is.
     """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
         specs = {name: _write_array(out, name, array) for name, array in arrays.items()}
-        whole = {"format": FORMAT, "format_version": FORMAT_VERSION, **manifest, "arrays": specs}
+        whole = {"format": kind, "format_version": FORMAT_VERSION, **manifest, "arrays": specs}
         text = json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1)
         out.writestr(_entry(MANIFEST), text.encode("utf-8", "surrogatepass"))
         out.comment = _SEAL + b"0" * _DIGITS
@@ -123,7 +127,9 @@ def _digest(file: BinaryIO, size: int) -> bytes:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_archive(file: BinaryIO, memory: int, *, only_manifest: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_archive(
+    file: BinaryIO, memory: int, *, only_manifest: bool = False, kind: str = FORMAT
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return JSON and arrays of a file that `write_archive` wrote.
 
     Parameters
@@ -132,6 +138,8 @@ def read_archive(file: BinaryIO, memory: int, *, only_manifest: bool = False) ->
         Most bytes that the arrays may take.
     only_manifest : bool
         Leave the arrays alone.
+    kind : str
+        What the file has to be.
 
     Raises
     ------
@@ -142,7 +150,7 @@ def read_archive(file: BinaryIO, memory: int, *, only_manifest: bool = False) ->
     try:
         with zipfile.ZipFile(file) as archive:
             members = _members(archive)
-            manifest = _manifest(archive, members.pop(MANIFEST))
+            manifest = _manifest(archive, members.pop(MANIFEST), kind)
             specs = fields({"arrays": manifest.pop("arrays", None)}, MANIFEST, arrays=dict)[0]
             _check_sizes(specs, members, memory)
             if only_manifest:
@@ -192,7 +200,7 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     return members
 
 
-def _manifest(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> dict[str, Any]:
+def _manifest(archive: zipfile.ZipFile, info: zipfile.ZipInfo, kind: str) -> dict[str, Any]:
     if info.file_size > MAX_MANIFEST:
         raise damaged(f"{MANIFEST} has {info.file_size:,} bytes; at most {MAX_MANIFEST:,} are read")
     with archive.open(info) as member:
@@ -205,7 +213,10 @@ def _manifest(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> dict[str, Any]
         if isinstance(error, ModelFormatError):
             raise
         raise damaged(f"{MANIFEST} cannot be read ({error})") from None
-    if not isinstance(manifest, dict) or manifest.pop("format", None) != FORMAT:
+    found = manifest.pop("format", None) if isinstance(manifest, dict) else None
+    if found in (FORMAT, CHECKPOINT) and found != kind:
+        raise ModelFormatError(f"is a {found}, not a {kind}.")
+    if found != kind:
         raise ModelFormatError(f"is not a model file: {MANIFEST!r} does not say that it is one.")
     version = manifest.pop("format_version", None)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dual import DUAL_SOLVERS
 from ..errors import InputError
 from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL, learned_expression
@@ -23,7 +24,7 @@ from .plain import damaged, decode, fields
 from .support import Unpacker
 
 #: Classes that parameters and fitted attributes may be of.
-KINDS = {kind.__name__: kind for kind in (*LOSSES, *NORMS, *SOLVERS, ActiveTerms, Plain, Widths)}
+KINDS = {kind.__name__: kind for kind in (*LOSSES, *NORMS, *SOLVERS, *DUAL_SOLVERS, ActiveTerms, Plain, Widths)}
 #: What is kept of the training, each as the attribute of that name with an underscore.
 TRAINING: dict[str, type] = {"objective": float, "lower_bound": float, "gap": float, "converged": bool}
 TRAINING |= {"stop_reason": str, "n_iter": int, "n_solves": int, "solver": str, "notes": list, "history": list}

@@ -126,8 +126,9 @@ class LocalityImproved(StringKernel):
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         from .._fast.oligo import locality_block
 
-        codes_a, codes_b = map(code_matrix, self.pair(X, Y))
-        same_length(codes_a, codes_b)
+        a, b = self.pair(X, Y)
+        same_length(a, b)
+        codes_a, codes_b = code_matrix(a), code_matrix(b)
         out = np.empty((len(codes_a), len(codes_b)))
         locality_block(codes_a, codes_b, self.window(), *self._powers(), out)
         return out

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..parallel import blocks
 from ..views import Views
 from .strings import StringKernel, whole_number
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: The code that matches nothing.
 _NOTHING = 255
+#: Sequences that are unpacked at a time for their own values.
+_DIAG_ROWS = 1 << 16
 
 
 @dataclass(eq=False, repr=False)
@@ -112,7 +115,7 @@ class WeightedDegree(StringKernel):
     # -- values ------------------------------------------------------------------------------------------------------
 
     def check(self, X: Views) -> None:
-        self.table(code_matrix(self.sequences(X)).shape[1])
+        self.table(length_of(self.sequences(X)))
 
     def features(self, sequence: str) -> Iterator[tuple[int, Hashable, float]]:
         if self.shift:
@@ -129,7 +132,7 @@ class WeightedDegree(StringKernel):
         return self.part_diag(X)
 
     def choices(self, X: Views, by: tuple[str, ...]) -> Iterator[dict[str, int]]:
-        length = code_matrix(self.sequences(X)).shape[1]
+        length = length_of(self.sequences(X))
         degrees: list[int | None] = list(range(1, min(self.degree, length) + 1)) if "degree" in by else [None]
         for i in [self._position(i, length) for i in range(length)] if "position" in by else [None]:
             for k in degrees:
@@ -139,13 +142,12 @@ class WeightedDegree(StringKernel):
 
     def compute_part(self, X: Views, Y: Views | None, **chosen: int | None) -> np.ndarray:
         a, b = self.pair(X, Y)
-        codes_a, codes_b = code_matrix(a), code_matrix(b)
-        same_length(codes_a, codes_b)
+        same_length(a, b)
         degree, position = chosen.get("degree"), chosen.get("position")
         if position is not None:
-            return self._at_position(codes_a, codes_b, degree, position)
+            return self._at_position(code_matrix(a), code_matrix(b), degree, position)
         if self.position_weights is not None:
-            return self._by_runs(codes_a, codes_b, degree)
+            return self._by_runs(code_matrix(a), code_matrix(b), degree)
         return self._by_bits(a, b, degree)
 
     def _by_bits(self, a: SequenceSet, b: SequenceSet, degree: int | None) -> np.ndarray:
@@ -197,27 +199,38 @@ class WeightedDegree(StringKernel):
             yield left, right, sums
 
     def part_diag(self, X: Views, **chosen: int | None) -> np.ndarray:
-        from .._fast.weighted_degree import cumulative, wd_pairs
-
-        codes = code_matrix(self.sequences(X))
-        degree, position = chosen.get("degree"), chosen.get("position")
+        sequences, (degree, position) = self.sequences(X), (chosen.get("degree"), chosen.get("position"))
         if self.shift and position is None:
-            out, part = np.zeros(len(codes)), np.empty(len(codes))
-            for left, right, sums in self._moved(codes, codes, degree):
-                wd_pairs(left, right, sums, part)
-                out += part
+            out = np.zeros(len(sequences))
+            for part in blocks(len(sequences), _DIAG_ROWS):
+                self._add_shifted_diag(sequences.rows(part), degree, out[part])
             return out
         # without shift a sequence agrees with itself wherever its letters are known: the others are all alike
-        length = codes.shape[1]
+        length = length_of(sequences)
         table = self.table(length, degree, position)
         fits = np.arange(length)[:, None] + np.arange(1, table.shape[1] + 1) <= length
-        out = np.full(len(codes), (table * fits).sum())
-        doubtful = self.sequences(X).derived("doubtful", _doubtful)
-        if len(doubtful):
-            some, part = codes[doubtful], np.empty(len(doubtful))
-            wd_pairs(some, some, cumulative(table), part)
-            out[doubtful] = part
+        out = np.full(len(sequences), (table * fits).sum())
+        doubtful = np.unique(sequences.unknown // max(1, length))
+        for part in blocks(len(doubtful), _DIAG_ROWS):
+            out[doubtful[part]] = _self_values(sequences.rows(doubtful[part]), table)
         return out
+
+    def _add_shifted_diag(self, sequences: SequenceSet, degree: int | None, out: np.ndarray) -> None:
+        from .._fast.weighted_degree import wd_pairs
+
+        codes, part = code_matrix(sequences), np.empty(len(sequences))
+        for left, right, sums in self._moved(codes, codes, degree):
+            wd_pairs(left, right, sums, part)
+            out += part
+
+
+def _self_values(sequences: SequenceSet, table: np.ndarray) -> np.ndarray:
+    """Return k(x, x) with these weights of every position and degree."""
+    from .._fast.weighted_degree import cumulative, wd_pairs
+
+    codes, out = code_matrix(sequences), np.empty(len(sequences))
+    wd_pairs(codes, codes, cumulative(table), out)
+    return out
 
 
 # -- letters as arrays -----------------------------------------------------------------------------------------------
@@ -233,12 +246,20 @@ def planes_of(sequences: SequenceSet) -> np.ndarray:
     return sequences.derived("planes", _planes)
 
 
-def same_length(codes_a: np.ndarray, codes_b: np.ndarray) -> None:
+def length_of(sequences: SequenceSet) -> int:
+    """Return the common length of sequences that can be compared place by place; nothing is unpacked."""
+    if sequences.alphabet.size == 256:
+        code_matrix(sequences)  # which refuses the byte that stands for an unknown letter
+    return sequences.require_length()
+
+
+def same_length(a: SequenceSet, b: SequenceSet) -> None:
     """Raise `InputError` where two sets differ in length."""
-    if codes_a.shape[1] != codes_b.shape[1]:
+    length_a, length_b = length_of(a), length_of(b)
+    if length_a != length_b:
         raise InputError(
-            f"Sequences of {codes_a.shape[1]} letters cannot be compared place by place with sequences of "
-            f"{codes_b.shape[1]}; cut them to one window, or use a kernel that takes any length, such as Spectrum."
+            f"Sequences of {length_a} letters cannot be compared place by place with sequences of "
+            f"{length_b}; cut them to one window, or use a kernel that takes any length, such as Spectrum."
         )
 
 
@@ -256,12 +277,6 @@ def _planes(sequences: SequenceSet) -> np.ndarray:
     from .._fast.bits import pack_planes
 
     return pack_planes(code_matrix(sequences), sequences.alphabet.bits)
-
-
-def _doubtful(sequences: SequenceSet) -> np.ndarray:
-    from .._fast.bits import ambiguous_rows
-
-    return ambiguous_rows(code_matrix(sequences), sequences.alphabet.size)
 
 
 def _bits(*codes: np.ndarray) -> int:

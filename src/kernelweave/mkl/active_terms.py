@@ -77,6 +77,7 @@ class ActiveTerms(Solver):
                 best, upper = current, current.upper
             problem.n_solves += sub.n_solves - solved
             problem.interrupted |= sub.interrupted
+            problem.stalled |= sub.stalled
             solved, gap = sub.n_solves, relative_gap(upper, lower)
             if gap <= goal or problem.out_of_time():
                 break

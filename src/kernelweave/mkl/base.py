@@ -9,16 +9,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dual import DualState, Machine, choose, relative_gap
+from ..dual import DualSolver, DualState, Machine, as_dual, relative_gap
 from ..errors import InputError
 from ..gram import Combined, Gram
 from ..norms import WeightNorm
+from .drift import Drift
 
 #: Up to this many samples the machines are solved to the last digits: it costs next to nothing.
 EXACT_SAMPLES = 1000
 EXACT_GAP = 1e-10
 #: Most steps of a dual solver at one set of weights.
 MAX_DUAL_STEPS = 20_000
+#: After how many of them f is computed anew, so that the rounding of its updates cannot add up.
+REBUILD = 500
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Step:
 
 
 Steps = Generator[Step, float, None]
+#: Told of every step of a dual solver: the machine's number, its state, and the weights of all terms.
+Watch = Callable[[int, DualState, np.ndarray], None]
 
 
 @dataclass
@@ -62,7 +67,14 @@ class Problem:
     deadline: float = np.inf
     #: Where to begin: an earlier step of the same shape.
     start: Step | None = None
+    #: How the machines are solved: "auto", a name, or a dual solver.
+    dual: str | DualSolver = "auto"
+    #: A lower bound of the optimum that is known before the run.
+    lower: float = -np.inf
+    watch: Watch | None = None
     interrupted: bool = False
+    #: True once a dual solver got nowhere although f had been computed anew.
+    stalled: bool = False
     n_solves: int = 0
     _combined: Combined | None = field(default=None, repr=False)
 
@@ -87,7 +99,7 @@ class Problem:
         K = self.combined(weights)
         if states is None:
             states = self.start.states if self.start is not None else [None] * len(self.machines)  # type: ignore[list-item]
-        solved = tuple(self._solve_one(m, K, s, tol) for m, s in zip(self.machines, states, strict=True))
+        solved = tuple(self._solve_one(i, K, s, tol) for i, s in zip(range(len(self.machines)), states, strict=True))
         self.n_solves += 1
         return self.certify(weights, solved) if certify else uncertified(weights, solved)
 
@@ -110,42 +122,60 @@ class Problem:
             quad = np.zeros(self.gram.n_terms)
             quad[picked] = self.gram.only(picked.tolist()).quad(coef)
             return replace(step, quad=quad)
-        quad = self.gram.quad(coef)
+        if self.gram.n_terms == 1 and weights[0] > 0:  # f = weight · K coef is at hand
+            quad = np.array([sum(float(state.coef @ state.f) for state in states) / weights[0]])
+        else:
+            quad = self.gram.quad(coef)
         return replace(step, quad=quad, lower=step.linear - 0.5 * self.norm.dual_norm(quad))
 
-    def _solve_one(self, machine: Machine, K: Combined, state: DualState | None, tol: float) -> DualState:
-        dual, machine = choose(machine), machine.at(K)
-        fresh = dual.start(machine, K, None if state is None else state.coef)
-        state = fresh.certified(machine)
-        exact = K.n <= EXACT_SAMPLES
+    def _solve_one(self, number: int, K: Combined, state: DualState | None, tol: float) -> DualState:
+        machine = self.machines[number].at(K)
+        dual, drift = as_dual(self.dual, machine, K), Drift(machine, K)
+        state = drift.marked(dual.start(machine, K, None if state is None else state.coef).certified(machine))
+        small = K.n <= EXACT_SAMPLES
+        dual.goal = goal = EXACT_GAP if small else tol
         best, stuck = state, 0
         for turn in range(MAX_DUAL_STEPS):
             # a coef from other weights may look exact: its error counts squared in the gap, but once in quad
-            enough = state.gap <= EXACT_GAP and turn > 0 if exact else state.gap <= tol
+            enough = state.gap <= goal and (turn > 0 or not small)
             if enough or state.final or self.out_of_time():
                 break
             try:
                 state = dual.step(machine, K, state).certified(machine)
+                if state.gap <= goal or state.final or (turn + 1) % REBUILD == 0 or drift.fell(state, best):
+                    state, wrong = drift.removed(state)
+                    best = state if wrong else best
+                if self.watch is not None:
+                    self.watch(number, state, K.weights)
             except KeyboardInterrupt:
                 self.interrupted = True
+                break
+            if drift.strikes > 1:
+                self.stalled = best.gap > tol
                 break
             stuck = 0 if state.gap < 0.999 * best.gap else stuck + 1
             best = state if state.gap <= best.gap else best
             if stuck >= (4 if best.gap <= tol else 400):
                 break
-        return best
+        return best if self.interrupted else drift.rebuilt(best)
 
     def restricted(self, picked: np.ndarray, step: Step) -> Problem:
         """Return the problem with some of the terms only, to go on from `step`."""
         weights = step.weights[picked]
         start = replace(step, weights=weights / weights.sum(), quad=step.quad[picked])
-        return replace(
-            self, gram=self.gram.only(picked.tolist()), start=start, n_solves=0, interrupted=False, _combined=None
-        )
+
+        def lifted(number: int, state: DualState, some: np.ndarray) -> None:
+            if self.watch is not None:
+                every = np.zeros(self.gram.n_terms)
+                every[picked] = some
+                self.watch(number, state, every)
+
+        gram = self.gram.only(picked.tolist())
+        return replace(self, gram=gram, start=start, watch=lifted, n_solves=0, interrupted=False, _combined=None)
 
     def out_of_time(self) -> bool:
-        """Say whether the deadline has passed or the user wants to stop."""
-        return self.interrupted or time.monotonic() > self.deadline
+        """Say whether the deadline has passed, the user wants to stop, or going on is of no use."""
+        return self.interrupted or self.stalled or time.monotonic() > self.deadline
 
 
 class Solver:
@@ -210,18 +240,20 @@ def run(
     max_iter: int = 1000,
     patience: int = 200,
     callback: Callable[[dict[str, Any]], Any] | None = None,
+    keep: Callable[[Step, float], None] | None = None,
 ) -> Result:
     """Run a solver: the only loop that stops, logs and warns.
 
     Stops when the best upper and the best lower bound seen are within `problem.tol` of each
     other, after `max_iter` steps, at the problem's deadline, on an interrupt, or when `patience`
-    steps brought nothing ("stalled"). The bounds stay valid whatever the reason.
+    steps brought nothing ("stalled"). The bounds stay valid whatever the reason. After every step,
+    `callback` gets its entry of the history, and `keep` the step and the best lower bound.
     """
     solver.check(problem)
     started = time.monotonic()
     steps = solver.steps(problem)
     best: Step | None = None
-    upper, lower, gap, since = np.inf, -np.inf, np.inf, 0
+    upper, lower, gap, since = np.inf, problem.lower, np.inf, 0
     history: list[dict[str, Any]] = []
     reason = "stalled"
     try:
@@ -243,6 +275,8 @@ def run(
                     "weights": step.weights,
                 }
             )
+            if keep is not None:
+                keep(step, lower)
             if callback is not None:
                 callback(history[-1])
             # the first step after a warm start only repeats where the last run ended
@@ -251,8 +285,8 @@ def run(
             if reason:
                 break
             step = steps.send(gap)
-    except StopIteration:
-        reason = "stalled"
+    except StopIteration:  # the solver gave up: because it was told to, or because it found nothing better
+        reason = _why_stop(problem, gap, 0, max_iter, since, patience) or "stalled"
     except KeyboardInterrupt:
         if best is None:
             raise
@@ -273,7 +307,7 @@ def _why_stop(problem: Problem, gap: float, n_iter: int, max_iter: int, since: i
         return "max_seconds"
     if n_iter >= max_iter:
         return "max_iter"
-    return "stalled" if since >= patience else ""
+    return "stalled" if problem.stalled or since >= patience else ""
 
 
 def uncertified(weights: np.ndarray, states: tuple[DualState, ...]) -> Step:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .base import Problem, Solver, Steps
 
 
@@ -12,7 +14,10 @@ class Plain(Solver):
 
     def steps(self, problem: Problem) -> Steps:
         weights, states = problem.start_weights(), None
-        while True:
+        least, idle = np.inf, 0
+        while idle < 3:  # where solving again, from f computed anew, brings nothing, it never will
             step = problem.solve(weights, states, problem.tol)
             yield step
-            states = step.states
+            states, distance = step.states, step.upper - step.lower
+            idle = 0 if distance < 0.999 * least else idle + 1
+            least = min(least, distance)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import nnls
@@ -10,10 +12,17 @@ from ..dual import DualState, Machine, minimise, relative_gap
 from ..dual.polish import free_set
 from ..losses import BoxQP, SmoothLoss
 from ..norms import Polyhedral
-from .base import Problem, Solver, Step, Steps
+from .base import EXACT_SAMPLES, Problem, Solver, Step, Steps
+from .silp import SILP
 
 #: Most terms with weight zero that one Newton step considers.
 MAX_ENTERING = 100
+#: Most free samples that the Hessian is computed from; from more of them an even choice is taken.
+MAX_FREE = 2000
+#: Where nothing lower is found, machines are solved better, down to this share of the tolerance.
+FINEST = 1e-3
+#: After how many steps of little gain cutting planes take over.
+MAX_CRAWLS = 8
 
 
 class Hessian(Solver):
@@ -21,7 +30,8 @@ class Hessian(Solver):
 
     With J(weights) the objective of the solved machines, the gradient is −½ quad and the Hessian
     Q'ĀQ: Q holds K_m coef at the free samples, Ā is the inverse of their bordered system. A small
-    quadratic program over the simplex gives the step, backtracking its length.
+    quadratic program over the simplex gives the step, backtracking its length. Where that gets stuck, as it may where
+    coef is not unique, `SILP` goes on.
 
     Parameters
     ----------
@@ -47,15 +57,27 @@ class Hessian(Solver):
 
             step = Simple().advance(problem, step, gap)
             gap = yield step
-        watched, since = _watched(step), 0
+        watched, since, sharp, crawls = _watched(step), 0, 1.0, 0
         while True:
             direction = newton_target(problem, step) - step.weights
             slope = -0.5 * float(step.quad @ direction)
-            found = self._walk(problem, step, direction, slope, gap) if slope < 0 else None
+            # machines must be solved better than what the step is to gain
+            tol = sharp * min(problem.inner_tol(gap), 0.1 * max(-slope, 0.0) / abs(step.upper) + 0.03 * problem.tol)
+            found = self._walk(problem, step, direction, slope, tol) if slope < 0 else None
+            if found is None and tol > FINEST * problem.tol and problem.gram.n > EXACT_SAMPLES:
+                sharp *= 0.1
+                step = problem.solve(step.weights, step.states, sharp * tol)
+                gap = yield step
+                continue
             if found is None:
                 if np.isfinite(step.lower):  # nothing lower, and all terms were looked at
-                    return
+                    break
                 found, since = step, self.refresh
+            # a gain that is small against the gap, time and again: the objective has a kink here
+            if np.isfinite(step.lower):
+                crawls = crawls + 1 if step.upper - found.upper < 0.02 * gap * abs(step.upper) else 0
+            if crawls >= MAX_CRAWLS and gap > problem.tol and np.isfinite(gap):
+                break
             # most terms will not matter: look at all of them when the others are nearly done, or now and then
             since += 1
             if since < self.refresh and len(watched) < problem.gram.n_terms:
@@ -67,10 +89,13 @@ class Hessian(Solver):
                 step, since = problem.certify(found.weights, found.states), 0
                 watched = _watched(step)
             gap = yield step
+        # Where coef is not unique, no single one proves the optimum, but cuts from several of them do.
+        problem.start = replace(step, memory=None)
+        yield from SILP().steps(problem)
 
-    def _walk(self, problem: Problem, step: Step, direction: np.ndarray, slope: float, gap: float) -> Step | None:
+    def _walk(self, problem: Problem, step: Step, direction: np.ndarray, slope: float, tol: float) -> Step | None:
         """Return a lower point along the direction; None where there is none to be found."""
-        length, tol = 1.0, problem.inner_tol(gap)
+        length = 1.0
         while length > 1e-8:
             trial = problem.solve(step.weights + length * direction, step.states, tol, certify=False)
             if trial.upper <= step.upper + 1e-4 * length * slope or problem.out_of_time():
@@ -137,9 +162,19 @@ def machine_hessian(problem: Problem, step: Step, machine: Machine, state: DualS
     F, ridge = free_samples(machine, state)
     if len(F) < 2:
         return np.zeros((len(some), len(some)))
-    return bordered_solve(
-        problem.combined(step.weights).block(F, F), ridge, problem.gram.apply_some(some, F, state.coef).T
-    )
+    n_free = len(F)
+    if n_free > MAX_FREE:
+        picked = np.linspace(0, n_free - 1, MAX_FREE).astype(int)
+        F, ridge = F[picked], ridge[picked]
+    A, Q = problem.combined(step.weights).block(F, F), problem.gram.apply_some(some, F, state.coef).T
+    if n_free <= MAX_FREE:
+        return bordered_solve(A, ridge, Q)
+    # The curvature grows with the free samples by a power that half of the chosen ones tell. A model of it is enough:
+    # the line search judges by the true objective.
+    half = bordered_solve(A[::2, ::2].copy(), ridge[::2], Q[::2])
+    H = bordered_solve(A, ridge, Q)
+    power = np.log2(max(float(np.trace(H)), 1e-300) / max(float(np.trace(half)), 1e-300))
+    return H * (n_free / len(F)) ** float(np.clip(power, 0.0, 1.0))
 
 
 def free_samples(machine: Machine, state: DualState) -> tuple[np.ndarray, np.ndarray]:

@@ -69,7 +69,7 @@ class MasterLP:
         """Add θ + ½ weights·quad ≥ linear."""
         if len(self.linears) == 0:
             # in units of the objective, so that HiGHS' absolute tolerances mean something
-            self._scale = max(abs(linear), 0.5 * float(np.abs(quad).max()), 1e-300)
+            self._scale = max(abs(linear), 0.5 * float(np.abs(quad).max())) or 1.0
         self.linears = np.append(self.linears, linear)
         self.quads = np.vstack([self.quads, quad])
         self._idle = np.append(self._idle, 0)
@@ -87,8 +87,9 @@ class MasterLP:
         if not isinstance(known, Cuts) or not known.hold(problem):
             return None
         for linear, quad in zip(known.linears, known.quads, strict=True):
-            self.add_cut(float(linear), quad)
-        return self.solve()[0]
+            if linear != 0 or quad.any():  # that of coef = 0 says nothing, least of all what the unit is
+                self.add_cut(float(linear), quad)
+        return self.solve()[0] if len(self.linears) else None
 
     def solve(self) -> tuple[np.ndarray | None, float]:
         """Return the best weights (None where the LP cannot be solved) and a lower bound of the MKL objective.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..dual import DualState, choose
+from ..dual import DualState, as_dual
 from ..norms import Polyhedral
 from .base import Problem, Solver, Steps, with_lower
 from .master_lp import MasterLP
@@ -34,11 +34,11 @@ class SILPChunking(Solver):
 
     def steps(self, problem: Problem) -> Steps:
         master = MasterLP(problem.gram.n_terms)
-        duals = [choose(machine) for machine in problem.machines]
         weights, bound, theta = master.recall(problem), -np.inf, -np.inf
         if weights is None:
             weights = problem.start_weights()
         K = problem.combined(weights)
+        duals = [as_dual(problem.dual, machine, K) for machine in problem.machines]
         given = [None] * len(duals) if problem.start is None else [state.coef for state in problem.start.states]
         states = [d.start(m, K, coef) for d, m, coef in zip(duals, problem.machines, given, strict=True)]
         each = [problem.gram.apply_each(state.coef) for state in states]

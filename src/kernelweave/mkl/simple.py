@@ -42,9 +42,9 @@ class Simple(Solver):
         """Return the step after one iteration of the algorithm."""
         tol = problem.inner_tol(gap)
         direction = reduced_gradient(step.weights, -0.5 * step.quad)
-        here = step
+        here, rounding = step, 1e-14 * float(np.abs(direction).max())
         while True:
-            falling = np.flatnonzero(direction < 0)
+            falling = np.flatnonzero(direction < -rounding)
             if len(falling) == 0:
                 return step if here is step else problem.certify(here.weights, here.states)
             room = -here.weights[falling] / direction[falling]

@@ -144,6 +144,10 @@ class SequenceSet:
         """Return the codes as a matrix (n, length); the sequences must be equally long."""
         return self.flat_codes().reshape(self.n, self.require_length())
 
+    def packed_rows(self) -> np.ndarray | None:
+        """Return equally long sequences as they are packed, (n, bytes), or None in any other form; shares memory."""
+        return self._buffer.reshape(self.n, -1) if self.packed and self.n and self.length else None
+
     def require_length(self) -> int:
         """Return the common length, or raise an error that shows the lengths there are."""
         if self.length is not None:

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
 from ..dual import DualSolver, DualState, Machine
-from ..gram import CachedGram, DenseGram, Gram
-from ..kernels import RBF, Linear
+from ..gram import CachedGram, DenseGram, Gram, LinaddGram
+from ..kernels import RBF, Linear, WeightedDegree
 from ..losses import LOSSES, BoxQP, Loss, SmoothLoss
 from ..mkl import Problem, Result, Solver, run
 from ..norms import LpNorm, Polyhedral, Simplex, WeightNorm
@@ -23,6 +23,13 @@ def small_gram(seed: int = 0, kind: type[DenseGram] | type[CachedGram] = DenseGr
     X = as_views(np.random.default_rng(seed).standard_normal((N, 3)))
     terms = [RBF(0.5), Linear().on([0, 1]), RBF(2.0).on(2)]
     return CachedGram(terms, X) if kind is CachedGram else DenseGram.compute(terms, X)
+
+
+def word_gram(seed: int = 0) -> Gram:
+    """Return three terms with listed features on a few sequences."""
+    letters = np.random.default_rng(seed).choice(list("ACGT"), (N, 6))
+    X = as_views(["".join(row) for row in letters])
+    return LinaddGram(WeightedDegree(degree=3).split("degree").terms(X), X)
 
 
 def small_machine(loss: Loss, seed: int = 0, size: float = 1.0) -> Machine:
@@ -78,8 +85,8 @@ def _best_smooth(machine: Machine, loss: SmoothLoss, K: np.ndarray) -> tuple[flo
 def check_dual_solver(solver: DualSolver) -> None:
     """Check that a dual solver closes the gap of every machine it says it fits.
 
-    Every registered loss is tried, for small and large C, on a gram that holds its matrix and on one that
-    does not; optimum and feasibility are compared with general-purpose optimisation.
+    Every registered loss is tried, for small and large C, on a gram that holds its matrix, on one that computes
+    rows, and on one of listed features; optimum and feasibility are compared with general-purpose optimisation.
 
     Parameters
     ----------
@@ -97,22 +104,21 @@ def check_dual_solver(solver: DualSolver) -> None:
     >>> check_dual_solver(SMO())
     """
     cases = [small_machine(kind(), seed, size) for kind in LOSSES for seed, size in enumerate((0.1, 1.0, 10.0))]
-    fitting = [machine for machine in cases if solver.fits(machine)]
+    grams = [small_gram(1), small_gram(1, CachedGram), word_gram(1)]
+    kernels = [gram.at(np.array([0.5, 0.3, 0.2])) for gram in grams]
+    fitting = [(machine, K) for machine in cases for K in kernels if solver.fits(machine, K)]
     assert fitting, f"{type(solver).__name__}: fits no loss of the registry"
-    weights = np.array([0.5, 0.3, 0.2])
-    for machine in fitting:
-        for kind in (DenseGram, CachedGram):
-            K = small_gram(1, kind).at(weights)
-            matrix = K.block(np.arange(N), np.arange(N))
-            name = f"{type(solver).__name__} on {machine.loss!r}"
-            state = _solved(solver, machine, K)
-            _check_state(name, machine, matrix, state)
-            exact = best_value(machine, matrix)[0]
-            assert np.isclose(state.upper, exact, rtol=1e-6, atol=1e-8), (
-                f"{name}: objective {state.upper:.9g}, but the optimum is {exact:.9g}"
-            )
-            again = solver.step(machine, K, solver.start(machine, K, state.coef)).certified(machine)
-            assert again.gap <= 1e-3, f"{name}: a start at the optimum leaves it; gap {again.gap:.3g}"
+    for machine, K in fitting:
+        matrix = K.block(np.arange(N), np.arange(N))
+        name = f"{type(solver).__name__} on {machine.loss!r} and a {type(K.gram).__name__}"
+        state = _solved(solver, machine, K)
+        _check_state(name, machine, matrix, state)
+        exact = best_value(machine, matrix)[0]
+        assert np.isclose(state.upper, exact, rtol=1e-6, atol=1e-8), (
+            f"{name}: objective {state.upper:.9g}, but the optimum is {exact:.9g}"
+        )
+        again = solver.step(machine, K, solver.start(machine, K, state.coef)).certified(machine)
+        assert again.gap <= 1e-3, f"{name}: a start at the optimum leaves it; gap {again.gap:.3g}"
 
 
 def _solved(solver: DualSolver, machine: Machine, K: object) -> DualState:

@@ -1,0 +1,318 @@
+"""Millions of sequences: python benchmarks/large_scale.py [part ...] [--jobs N].
+
+Weighted degree kernel of degree 20 on windows of 141 letters, normalised, C = 1, certified to a relative gap of 1e-3.
+Every fit runs in a process of its own, from a packed file that it maps, so that peak memory is that of the fit.
+
+    acceptor    C. elegans acceptor sites: 10,000, 30,000 and 100,000 windows, beside SVC on the matrix at 10,000
+    million     100,000 and 1,000,000 windows of the C. elegans genome
+    genome      all windows of chromosomes I to V, judged on chromosome X (half an hour)
+    synthetic   100,000 and 1,000,000 windows from `make_splice_sites`; no files needed
+    degrees     MKL over 20 degrees beside one kernel, at 100,000 and at 1,000,000 windows of the genome
+    positions   MKL over 141 positions on the acceptor sites
+    chunking    working sets of Q (paper's table 4.6), and plain rows against linadd, with fitted exponents
+    limit       training under a limit of address space, from a file
+
+Parts that need the data folder (KERNELWEAVE_DATA, or ../shared/data beside the project) say so where it is absent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import importlib.util
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("KERNELWEAVE_DATA", ROOT.parent / "shared" / "data"))
+CACHE = Path(tempfile.gettempdir()) / "kernelweave-benchmarks"
+#: Dual objectives that other software found on the same windows.
+REFERENCE = {
+    "acceptor-10000": 370.839,
+    "acceptor-30000": 893.62,
+    "acceptor-100000": 2230.82,
+    "genome-1000000": 12051.94,
+}
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def prepare(name: str) -> Path | None:
+    """Write the windows `name` to a packed file and their labels beside it, once; None where the source is absent."""
+    path = CACHE / f"{name}.kwseq"
+    if path.exists():
+        return path
+    source = name.partition("-")[0]
+    needs = {"acceptor": DATA / "celegans_acceptor", "genome": DATA / "celegans_genome"}.get(source)
+    if needs is not None and not needs.exists():
+        print(f"    left out: there is no {needs}; set KERNELWEAVE_DATA to the data folder")
+        return None
+    CACHE.mkdir(exist_ok=True)
+    subprocess.run([sys.executable, __file__, "--write", name], check=True)
+    return path
+
+
+def write(name: str) -> None:
+    """Make one file of windows."""
+    from kernelweave.datasets import make_splice_sites
+
+    source, _, rest = name.partition("-")
+    path = CACHE / f"{name}.kwseq"
+    if source == "synthetic":
+        make_splice_sites(int(rest), random_state=0, path=path)
+        return
+    codes, labels = acceptor(rest) if source == "acceptor" else genome(rest)
+    from kernelweave.sequences import Alphabet, SequenceSet
+
+    sequences = SequenceSet(Alphabet.named("dna"), codes.reshape(-1), len(codes), codes.shape[1])
+    np.save(path.with_suffix(".labels.npy"), labels)
+    sequences.save(path)
+
+
+def acceptor(which: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes and labels of the first windows to learn from, or of those to judge by."""
+    file = "test141.csv.gz" if which == "test" else "train141.csv.gz"
+    limit = 10**9 if which == "test" else int(which)
+    with gzip.open(DATA / "celegans_acceptor" / file, "rt", newline="") as lines:
+        rows = [row for _, row in zip(range(limit), csv.DictReader(lines), strict=False)]
+    text = np.array([row["sequence"] for row in rows], dtype="S141").view(np.uint8).reshape(len(rows), -1)
+    table = np.zeros(256, np.uint8)
+    table[list(b"ACGT")] = range(4)
+    return table[text], np.array([int(row["label"]) for row in rows], np.int8)
+
+
+def genome(which: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes and labels of some of the genome's windows: a number of them at random, or chromosomes."""
+    spec: Any = importlib.util.spec_from_file_location("windows", DATA / "celegans_genome" / "windows.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    chromosomes = None if which.isdigit() else which.split("+")
+    parts = [(windows, labels) for *_, windows, labels in module.blocks(chromosomes)]
+    codes, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if not which.isdigit():
+        return codes, labels
+    order = np.random.default_rng(0).permutation(len(labels))[: int(which)]
+    return codes[order], labels[order]
+
+
+# -- one fit -----------------------------------------------------------------------------------------------------------
+
+
+def fit(job: dict[str, Any]) -> dict[str, Any]:
+    """Fit one model in this process, and return what it took and what it found."""
+    from kernelweave import MKLClassifier, WeightedDegree
+    from kernelweave.sequences import SequenceSet
+
+    X = SequenceSet.open(job["path"])
+    y = np.load(Path(job["path"]).with_suffix(".labels.npy"))
+    if job.get("limit"):
+        X, y = X.rows(slice(0, job["limit"])), y[: job["limit"]]
+    kernel = WeightedDegree(degree=20).normalized()
+    options = {"C": 1.0, "tol": job.get("tol", 1e-3), "n_jobs": job["jobs"], "dual": dual_of(job)}
+    if job.get("split"):
+        model = MKLClassifier(kernel.split(*job["split"]), **options)
+    else:
+        model = MKLClassifier(kernel, norm="fixed", scaling=None, **options)
+    some = np.concatenate([np.flatnonzero(y > 0)[:1500], np.flatnonzero(y < 0)[:2500]])
+    model.fit(X.rows(some), y[some])  # compiles
+    started, used = time.perf_counter(), time.process_time()
+    model.fit(X, y)
+    out = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - used, "n": len(y)}
+    out |= {"dual": model.lower_bound_, "gap": model.gap_, "support": len(model.support_), "sites": int((y > 0).sum())}
+    out |= {"weights": model.weights_.tolist(), "rss": peak(), "steps": model.n_iter_}
+    if job.get("test"):
+        from sklearn.metrics import average_precision_score, roc_auc_score
+
+        new = SequenceSet.open(job["test"])
+        truth = np.load(Path(job["test"]).with_suffix(".labels.npy"))
+        started = time.perf_counter()
+        scores = model.decision_function(new)
+        out |= {"predict": time.perf_counter() - started, "n_test": len(truth), "rss": peak()}
+        out |= {"roc": roc_auc_score(truth, scores), "prc": average_precision_score(truth > 0, scores)}
+    return out
+
+
+def dual_of(job: dict[str, Any]) -> Any:
+    """Return the dual solver that a job asks for."""
+    from kernelweave.dual import Chunking
+
+    return Chunking(job["Q"]) if job.get("Q") else job.get("dual", "auto")
+
+
+def peak() -> float:
+    """Return the peak memory of this process in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def run(path: Path, jobs: int, limit_gb: float | None = None, **job: Any) -> dict[str, Any]:
+    """Run one fit in a process of its own, under a limit of address space where one is given."""
+    job |= {"path": str(path), "jobs": jobs}
+    command = [sys.executable, __file__, "--fit", json.dumps(job)]
+    if limit_gb is not None:
+        command = ["bash", "-c", f'ulimit -v {int(limit_gb * 2**20)}; exec "$@"', "bash", *command]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{command} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def say(name: str, found: dict[str, Any]) -> None:
+    """Print one line about a fit, with the reference where there is one."""
+    line = (
+        f"    {name:<28} {found['seconds']:8.1f} s ({found['cpu']:.1f} CPU)  dual {found['dual']:.4f}  gap "
+        f"{found['gap']:.1e}  {found['support']:,} support  {found['rss']:.2f} GB"
+    )
+    if "prc" in found:
+        line += f"  auROC {found['roc']:.4f} auPRC {found['prc']:.4f} ({found['n_test'] / found['predict']:,.0f}/s)"
+    if name in REFERENCE:
+        away = abs(found["dual"] - REFERENCE[name]) / REFERENCE[name]
+        line += f"  reference {REFERENCE[name]}: {away:.1e} away"
+    print(line, flush=True)
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def part_acceptor(jobs: int) -> None:
+    test, times = prepare("acceptor-test"), {}
+    for n in (10_000, 30_000, 100_000):
+        path = prepare(f"acceptor-{n}")
+        if path is None or test is None:
+            return
+        found = run(path, 1, test=str(test))
+        times[n] = found["seconds"]
+        say(f"acceptor-{n}", found)
+    print(f"    100,000 take {times[100_000] / times[10_000]:.1f} times as long as 10,000 (<= 40)")
+    matrix, svc = matrix_and_svc(CACHE / "acceptor-10000.kwseq")
+    whole = matrix + svc
+    print(f"    10,000 by matrix {matrix:.1f} s + SVC {svc:.1f} s: {whole / times[10_000]:.1f} times as long (>= 4)")
+
+
+def matrix_and_svc(path: Path) -> tuple[float, float]:
+    """Return the seconds that the matrix by our own kernel takes, and SVC on it."""
+    from sklearn.svm import SVC
+
+    from kernelweave import WeightedDegree
+    from kernelweave.sequences import SequenceSet
+
+    X, y = SequenceSet.open(path), np.load(path.with_suffix(".labels.npy"))
+    kernel = WeightedDegree(degree=20).normalized()
+    kernel(X.rows(slice(0, 100)))  # compiles
+    started = time.perf_counter()
+    K = kernel(X)
+    middle = time.perf_counter()
+    SVC(kernel="precomputed", C=1.0).fit(K, y)
+    return middle - started, time.perf_counter() - middle
+
+
+def part_million(jobs: int, source: str = "genome") -> None:
+    path = prepare(f"{source}-1000000")
+    if path is None:
+        return
+    small = run(path, jobs, limit=100_000)
+    say(f"{source}-100000", small)
+    large = run(path, jobs)
+    say(f"{source}-1000000", large)
+    print(f"    a million takes {large['seconds'] / small['seconds']:.1f} times as long as 100,000 (<= 20)")
+
+
+def part_synthetic(jobs: int) -> None:
+    part_million(jobs, "synthetic")
+
+
+def part_genome(jobs: int) -> None:
+    path, test = prepare("genome-I+II+III+IV+V"), prepare("genome-X")
+    if path is not None and test is not None:
+        found = run(path, jobs, test=str(test))
+        print(f"    {found['n']:,} windows of I to V, {found['sites']:,} sites; {found['n_test']:,} windows of X")
+        say("genome", found)
+
+
+def part_degrees(jobs: int) -> None:
+    path = prepare("genome-1000000")
+    if path is None:
+        return
+    one, degrees = (run(path, jobs, limit=100_000, split=split) for split in (None, ["degree"]))
+    say("one kernel, 100,000", one)
+    say("20 degrees, 100,000", degrees)
+    print(f"    {degrees['seconds'] / one['seconds']:.1f} times one kernel (<= 6), {degrees['steps']} steps")
+    large = run(path, jobs, split=["degree"])
+    say("20 degrees, 1,000,000", large)
+    print("    weights:", " ".join(f"{weight:.3f}" for weight in large["weights"]))
+
+
+def part_positions(jobs: int) -> None:
+    path = prepare("acceptor-100000")
+    if path is None:
+        return
+    found = run(path, jobs, split=["position"])
+    say("141 positions, 100,000", found)
+    weights = np.array(found["weights"])
+    best = np.argsort(-weights)[:10]
+    print("    heaviest positions (the A of AG is at 60):", " ".join(f"{i}: {weights[i]:.3f}" for i in sorted(best)))
+    np.save(CACHE / "positions.npy", weights)
+
+
+def part_chunking(jobs: int) -> None:
+    path = prepare("acceptor-100000") or prepare("synthetic-1000000")
+    if path is None:
+        return
+    print("    seconds (CPU) by Q and samples, one thread; the last line: active set")
+    sizes, table = (1_000, 3_000, 10_000, 30_000), {}
+    for Q in (42, 112, 512, 2_000):
+        found = [run(path, 1, limit=n, Q=Q)["cpu"] for n in sizes]
+        table[f"Q = {Q}"] = found
+        print(f"    Q = {Q:<8}" + "".join(f"{seconds:10.2f}" for seconds in found), flush=True)
+    table["active set"] = [run(path, 1, limit=n, dual="active_set")["cpu"] for n in sizes]
+    print("    active set  " + "".join(f"{seconds:10.2f}" for seconds in table["active set"]))
+    rows = [run(path, 1, limit=n, dual="smo")["cpu"] for n in sizes[:3]]
+    table["matrix"] = rows
+    print("    matrix, SMO " + "".join(f"{seconds:10.2f}" for seconds in rows))
+    for name, seconds in table.items():
+        slope = np.polyfit(np.log(sizes[1 : len(seconds)]), np.log(seconds[1:]), 1)[0]
+        print(f"    {name:<12} grows as N^{slope:.2f} from {sizes[1]:,} on")
+    (CACHE / "chunking.json").write_text(json.dumps({"sizes": sizes, "table": table}))
+
+
+def part_limit(jobs: int) -> None:
+    path = prepare("synthetic-1000000")
+    assert path is not None
+    letters = 1_000_000 * 141
+    found = run(path, 1, limit_gb=1.5)
+    say("1.5 GB of address space", found)
+    print(f"    the letters alone take {letters / 2**30:.2f} GB as bytes, {letters / 4 / 2**30:.3f} GB packed")
+
+
+PARTS = {name[5:]: value for name, value in list(globals().items()) if name.startswith("part_")}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []])
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--write", help=argparse.SUPPRESS)
+    parser.add_argument("--fit", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.write:
+        write(options.write)
+    elif options.fit:
+        print(json.dumps(fit(json.loads(options.fit))))
+    else:
+        for name in options.parts or ("acceptor", "synthetic"):
+            print(name)
+            PARTS[name](options.jobs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+"""`python -m kernelweave` is the `kernelweave` command."""
+
+from .cli import main
+
+if __name__ == "__main__":
+    main()

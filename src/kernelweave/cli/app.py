@@ -1,0 +1,155 @@
+"""The group of all commands, and what every one of them does when something goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import click
+
+from ..errors import CheckpointError, KernelweaveError
+from . import INTERRUPTED
+from .convert import convert
+from .cv import cv
+from .demo import demo
+from .explain import explain
+from .failures import Failure, in_options
+from .fit import fit
+from .inspect import inspect
+from .kernels import kernels
+from .predict import predict
+from .report import report
+from .scan import scan
+
+USAGE, BAD_INPUT, IO = 2, 3, 5
+
+EXAMPLES = """\b
+Examples:
+  kernelweave fit pos.fa neg.fa --output model.kw
+  kernelweave predict model.kw new.fa > scores.tsv
+  kernelweave fit table.csv --target outcome --kernel "RBF(0.5).on('age') + Spectrum(k=6).on('utr')"
+  kernelweave cv table.csv --target outcome --C 0.1,1,10
+  kernelweave demo
+"""
+
+
+class PipeClosed(Exception):
+    """Whoever read our output has seen enough, as `head` does."""
+
+
+class Commands(click.Group):
+    """A group whose commands end with the documented exit codes, and with a traceback for bugs only."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; that its reader went away is not for click to judge, who would call it a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise PipeClosed from None
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which they are used."""
+        return list(self.commands)
+
+    def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **extra: Any) -> NoReturn:
+        """Run a command and exit."""
+        extra["standalone_mode"] = False
+        with _signals(), _plain_warnings():
+            code = exit_code(lambda: super(Commands, self).main(args, prog_name, *rest, **extra))
+        sys.exit(code)
+
+
+def exit_code(work: Callable[[], Any]) -> int:
+    """Do the work; say in one message what went wrong, if anything did, and return the exit code that stands for it."""
+    try:
+        done = work()
+        sys.stdout.flush()
+        return done if isinstance(done, int) else 0
+    except click.UsageError as error:
+        error.show()
+        return USAGE
+    except Failure as failure:
+        return _say(str(failure), failure.code)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        why = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click wraps it
+        return _say(str(why or "") or "Interrupted.", INTERRUPTED, "")
+    except (PipeClosed, BrokenPipeError):
+        # what is left in the buffer must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except Exception as error:
+        code = _code_of(error)
+        if code is None or os.environ.get("KERNELWEAVE_TRACEBACK"):
+            raise
+        return _say(_text_of(error), code)
+
+
+def _code_of(error: Exception) -> int | None:
+    """Return the exit code of an error that is no bug, and None for one that is."""
+    if isinstance(error, ImportError):  # a package that is not installed; the message has the line that installs it
+        return None if (error.name or "").startswith("kernelweave") else IO
+    if isinstance(error, (OSError, CheckpointError)):
+        return IO
+    if isinstance(error, (KernelweaveError, ValueError, MemoryError)):
+        return BAD_INPUT
+    return None
+
+
+def _text_of(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, ValueError) and not isinstance(error, KernelweaveError):
+        return f"{error}\n(KERNELWEAVE_TRACEBACK=1 shows where this was raised.)"
+    return str(error) or type(error).__name__
+
+
+def _say(text: str, code: int, start: str = "Error: ") -> int:
+    click.echo(start + in_options(text), err=True)
+    return code
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """A polite request to stop (SIGTERM) is an interrupt like Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Show what concerns the user's data in one line each, and nothing that concerns programmers."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        click.echo(f"Warning: {in_options(str(message))}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog=EXAMPLES,
+)
+@click.version_option(package_name="kernelweave", message="kernelweave %(version)s")
+def cli() -> None:
+    """Learn which similarities matter: multiple kernel learning on tables, DNA, protein and text."""
+
+
+for command in (fit, predict, scan, explain, report, cv, kernels, convert, inspect, demo):
+    cli.add_command(command)

@@ -1,0 +1,173 @@
+"""From columns as they were read to samples as a kernel wants them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from .data import Data, Reading
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
+
+
+def arranged(data: Data, kernel: Kernel, how: Reading, model: Any = None) -> tuple[Data, list[str] | None]:
+    """Return the data with X as `kernel` reads it, and the names of its columns.
+
+    Of a table only the columns that the kernel names are kept, numbers as they are and strings as sequences. A single
+    column of sequences that the kernel does not name becomes X itself, so that such a model reads sequence files, too.
+
+    Parameters
+    ----------
+    data : Data
+    kernel : Kernel
+    how : Reading
+    model : fitted estimator, optional
+        Whose columns and alphabets the data are to have.
+    """
+    if data.kind != "table":
+        return data, None
+    if model is not None and getattr(model, "feature_names_in_", None) is not None:
+        names = [str(name) for name in model.feature_names_in_]
+        _require(names, data)
+    else:
+        names = _named(kernel, data) or list(data.X)
+    leaves = {name: leaves_on(kernel, name) for name in names}
+    bare = len(names) == 1 and not _named(kernel, data) and {leaf.reads for leaf in leaves[names[0]]} == {"sequences"}
+    columns: dict[str, Any] = {}
+    skipped: set[int] = set()
+    for name in names:
+        columns[name], left_out = _column(data, name, leaves[name], how, _alphabet(model, None if bare else name))
+        skipped.update(left_out)
+    data = replace(data, X=columns[names[0]] if bare else columns)
+    return (_without(data, skipped) if skipped else data), names
+
+
+def _named(kernel: Kernel, data: Data) -> list[str] | None:
+    """Return the columns that a kernel names, in the order of the table; None where a part of it reads all."""
+    from ..io.support import requests_of
+
+    views = _Names(tuple(data.X))
+    found: set[Any] = set()
+    for path, _ in requests_of(kernel, views):  # type: ignore[arg-type]
+        if not path:
+            return None
+        found.update(views.select(path[0]).labels)
+    return [name for name in data.X if name in found]
+
+
+def leaves_on(kernel: Kernel, name: str) -> list[Kernel]:
+    """Return the kernels at the ends of an expression that read this column."""
+    from ..io.support import requests_of
+
+    found = []
+    for path, leaf in requests_of(kernel, _Names((name,), strict=False)):  # type: ignore[arg-type]
+        first = path[0] if path else name
+        if first == name or (isinstance(first, (list, tuple)) and name in first):
+            found.append(leaf)
+    return found
+
+
+class _Names:
+    """Columns without data, enough to ask which of them an expression reads."""
+
+    def __init__(self, labels: tuple[Any, ...], strict: bool = True) -> None:
+        self.labels, self._strict = labels, strict
+
+    def select(self, columns: Any) -> _Names:
+        if isinstance(columns, slice):
+            return _Names(self.labels[columns], self._strict)
+        chosen = list(columns) if isinstance(columns, (list, tuple)) else [columns]
+        chosen = [
+            self.labels[c] if isinstance(c, int) and -len(self.labels) <= c < len(self.labels) else c for c in chosen
+        ]
+        for name in chosen if self._strict else ():
+            if name not in self.labels:
+                raise InputError(f"The kernel reads a column {name!r}; the table has {_some(self.labels)}.")
+        return _Names(tuple(chosen), self._strict)
+
+
+def _column(data: Data, name: str, leaves: list[Kernel], how: Reading, alphabet: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return one column as it is to be read, and the rows that were left out for being short."""
+    import numpy as np
+
+    from ..sequences import as_sequences
+
+    values = data.X[name]
+    if values.dtype.kind != "O":
+        if any(leaf.reads == "sequences" for leaf in leaves):
+            raise InputError(
+                f"{data.source}: the column {name!r} holds numbers, but {leaves[0]!r} reads sequences or text."
+            )
+        return np.asarray(values, dtype=np.float64)[:, None], ()
+    alphabets = {getattr(leaf, "alphabet", None) for leaf in leaves}
+    if any(leaf.reads == "numbers" for leaf in leaves):
+        row = next((i for i, value in enumerate(values) if not _is_number(value)), 0)
+        raise InputError(
+            f"{data.source}, column {name!r}: {str(values[row])[:40]!r} in data row {row + 1} is not a number. "
+            "Correct it, leave the column out with --columns, or put a kernel for text on it."
+        )
+    if len(alphabets) != 1 or None in alphabets:
+        return values, ()  # every kernel reads the letters in its own way
+    asked: Any = next(iter(alphabets))
+    chosen = asked if asked != "auto" else alphabet or how.alphabet
+    try:
+        found = as_sequences(values, chosen, ids=data.ids, **how.rules)
+    except InputError as error:
+        raise type(error)(f"{data.source}, column {name!r}: {error}") from None
+    return found, found.notes.skipped
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _without(data: Data, skipped: set[int]) -> Data:
+    """Leave rows out of everything; a set of sequences has left its own out already."""
+    import numpy as np
+
+    kept = np.setdiff1d(np.arange(len(data)), list(skipped))
+
+    def thinned(column: Any) -> Any:
+        if len(column) == len(kept):
+            return column
+        own = getattr(getattr(column, "notes", None), "skipped", ())
+        return column[np.flatnonzero(np.isin(np.setdiff1d(np.arange(len(data)), list(own)), kept))]
+
+    X = {name: thinned(column) for name, column in data.X.items()} if isinstance(data.X, dict) else thinned(data.X)
+    y = None if data.y is None else data.y[kept]
+    return replace(data, X=X, y=y, ids=[data.ids[i] for i in kept])
+
+
+def _require(names: list[str], data: Data) -> None:
+    missing = [name for name in names if name not in data.X]
+    if missing:
+        raise InputError(
+            f"{data.source} lacks {'columns' if len(missing) > 1 else 'the column'} "
+            f"{', '.join(map(repr, missing[:5]))} that the model was trained on; it has {_some(tuple(data.X))}."
+        )
+
+
+def _some(names: tuple[Any, ...]) -> str:
+    return ", ".join(map(repr, names[:8])) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+
+
+def _alphabet(model: Any, name: str | None) -> Any:
+    """Return the alphabet of a column that a model was trained on; None where there is none to keep to."""
+    if model is None:
+        return None
+    try:
+        views = model._support_views if name is None else model._support_views.select(name)
+        return views.sequences("auto").alphabet
+    except InputError:
+        return None
+
+
+def model_alphabet(model: Any) -> Any:
+    """Return the alphabet of a model that reads sequences and nothing else."""
+    return _alphabet(model, None) or "auto"

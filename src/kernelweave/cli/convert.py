@@ -1,0 +1,122 @@
+"""`kernelweave convert`: sequence files to one packed file."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from . import options as opt
+from .console import console, count, work_bar, write_json
+from .failures import check_output
+
+EXAMPLES = """\b
+Examples:
+  kernelweave convert pos.fa.gz neg.fa.gz --output sites.kwseq
+  kernelweave convert windows.csv --sequence window --target label --output sites.kwseq
+  kernelweave fit sites.kwseq --preset splice
+
+\b
+A packed file is mapped, not read: it opens at once and may be larger than memory; DNA takes two bits a letter.
+Ids and labels go into a table beside it (sites.labels.tsv), where fit finds them.
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Pack sequence files into one that is mapped.")
+@opt.FILES
+@click.option("--output", "-o", type=click.Path(), required=True, help="The packed file; .kwseq is customary.")
+@click.option("--sequence", metavar="COLUMN", help="Tables: the column with the sequences.")
+@opt.READING
+@opt.JSON
+def convert(**options: Any) -> None:
+    """Convert FASTA, FASTQ or a table (DATA) to a packed file."""
+    from .data import Reading, labels_path
+    from .sniff import kind_of, opened
+
+    how = Reading.taken_from(options)
+    files, output = options["files"], os.path.expanduser(options["output"])
+    if not files:
+        raise click.UsageError("No data file was given.")
+    beside = labels_path(output)
+    for path in (output, beside):
+        check_output(path)
+    kind = kind_of(opened(files[0])) if how.file_format == "auto" else how.file_format
+    packed = _from_fasta if kind == "sequences" else _from_table
+    sequences, ids, labels = packed(files, output, how, options["sequence"])
+    _write_labels(beside, ids, labels)
+    told = {"output": output, "labels": beside, "n": len(sequences), "alphabet": sequences.alphabet.name}
+    told |= {"letters": sequences.n_letters, "bytes": os.path.getsize(output)}
+    if options["as_json"]:
+        write_json(told)
+        return
+    text = f"Wrote {output}: {count(len(sequences), 'sequence')}, {sequences.n_letters:,} letters "
+    console().print(
+        f"{text}({sequences.alphabet.name}). Ids{' and labels' if labels is not None else ''} are in {beside}."
+    )
+
+
+def _from_fasta(files: tuple[str, ...], output: str, how: Any, _: str | None) -> tuple[Any, list[str], Any]:
+    """Pack sequence files; labels are those of two files, or in the headers if they are there."""
+    from ..errors import InputError
+    from ..io.fasta import pack_fasta
+    from ..io.labels import header_labels
+    from .data import file_labels
+
+    given: Any = file_labels(files) if len(files) > 1 else None
+    if given is None:
+        found = header_labels(how.label_field)
+
+        def given(header: str) -> str:
+            try:
+                return found(header)
+            except InputError:
+                return ""
+
+    with work_bar("Packing", "record") as progress:
+        options = {"alphabet": how.alphabet, "keep_ids": True, "progress": progress, **how.rules}
+        loaded = pack_fasta(files, output, labels=given, **options)
+    labels = loaded.labels
+    if labels is not None and labels.dtype.kind in "UO" and "" in labels:
+        if (labels != "").any():
+            row = int((labels == "").argmax())
+            raise InputError(f"{files[0]}: record {row + 1} has no {how.label_field}=..., others do.")
+        labels = None
+    return loaded.sequences, loaded.ids or [], labels
+
+
+def _from_table(files: tuple[str, ...], output: str, how: Any, column: str | None) -> tuple[Any, list[str], Any]:
+    from dataclasses import replace
+
+    import numpy as np
+
+    from ..errors import InputError
+    from ..sequences import SequenceSet, as_sequences
+    from .data import read
+
+    how = replace(how, columns=column)
+    data = read(files, how, labelled=how.target is not None)
+    if data.kind != "table" or len(data.X) != 1:
+        raise click.UsageError(f"Say which column holds the sequences with --sequence; there are {', '.join(data.X)}.")
+    (name, values), *_ = data.X.items()
+    try:
+        found = as_sequences(values, how.alphabet, ids=data.ids, **how.rules)
+    except InputError as error:
+        raise type(error)(f"{data.source}, column {name!r}: {error}") from None
+    found.save(output)
+    skipped = list(found.notes.skipped)
+    ids = np.delete(np.array(data.ids, dtype=object), skipped).tolist()
+    return SequenceSet.open(output), ids, None if data.y is None else np.delete(data.y, skipped)
+
+
+def _write_labels(path: str, ids: list[str], labels: Any) -> None:
+    from ..io.atomic import AtomicFile
+
+    if labels is None:
+        rows = (f"{name}\n" for name in ids)
+    else:
+        rows = (f"{name}\t{label}\n" for name, label in zip(ids, labels.tolist(), strict=True))
+    with AtomicFile(path) as out:
+        out.file.write(b"id\n" if labels is None else b"id\tlabel\n")
+        for row in rows:
+            out.file.write(row.encode())

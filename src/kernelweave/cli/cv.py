@@ -1,0 +1,183 @@
+"""`kernelweave cv`: cross-validated scores, and a small search over C and kernels."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from . import options as opt
+from .console import console, short, step_bar, table, write_json
+
+EXAMPLES = """\b
+Examples:
+  kernelweave cv table.csv --target outcome --kernel "RBF(0.5).on('age') + Linear().on('dose')" --folds 5
+  kernelweave cv pos.fa neg.fa --kernel 'Spectrum(k=6)' --kernel 'WeightedDegree(degree=10)' --C 0.1,1,10
+
+\b
+Every combination of --kernel and --C is trained on the same folds, which keep the shares of the classes.
+Scores are of the samples that were left out: auROC, auPRC and accuracy for two classes, accuracy and
+balanced accuracy for more, R2 and RMSE for numbers; mean and standard deviation over the folds.
+"""
+
+
+@dataclass
+class Row:
+    """One combination, with a list of scores over the folds for every measure."""
+
+    kernel: str
+    C: float
+    scores: dict[str, list[float]]
+    seconds: float
+    converged: bool
+
+    def mean(self, measure: str) -> float:
+        """Return the mean of a measure over the folds."""
+        return sum(self.scores[measure]) / len(self.scores[measure])
+
+    def spread(self, measure: str) -> float:
+        """Return its standard deviation."""
+        values, mean = self.scores[measure], self.mean(measure)
+        return (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
+
+
+@click.command(epilog=EXAMPLES, short_help="Cross-validate, and search over C and kernels.")
+@opt.FILES
+@click.option("--kernel", type=opt.KernelText(), multiple=True, help="What is similar; repeat it to compare several.")
+@click.option("--preset", type=opt.Choice("name", "cli.presets", "PRESETS"), multiple=True, metavar="NAME",
+              help="A kernel for a task: splice, promoter, protein, text, table; may be repeated.")  # fmt: skip
+@click.option(
+    "--C", "C", type=opt.Numbers(), default="1", show_default=True, help="Costs of errors to compare: 0.1,1,10."
+)
+@click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Parts that are left out.")
+@opt.LEARNING
+@opt.READING
+@opt.JSON
+def cv(**options: Any) -> None:
+    """Estimate by cross-validation on DATA how well a model will do on new samples."""
+    from ..kernels import parse
+    from .arrange import arranged
+    from .data import Reading, read
+    from .machine import check_task, task_of
+    from .presets import default_kernel, preset_kernel
+
+    given = dict(options)
+    how = Reading.taken_from(options)
+    if options["task"] == "one-class":
+        raise click.UsageError("Cross-validation needs something to predict; a one-class machine has no targets.")
+    data = read(options["files"], how)
+    task = task_of(data.y, options["task"])
+    check_task(task, data)
+    kernels = [parse(text) for text in options["kernel"]]
+    kernels += [preset_kernel(name, data) for name in options["preset"]]
+    kernels = kernels or [default_kernel(data)]
+    rows: list[Row] = []
+    with step_bar("Cross-validating", len(kernels) * len(options["C"]) * options["folds"]) as step:
+        for kernel in kernels:
+            arranged_data, _ = arranged(data, kernel, how)
+            folds = _folds(task, arranged_data.y, options["folds"], options["seed"])
+            rows += [_evaluate(kernel, C, arranged_data, folds, task, options, step) for C in options["C"]]
+    measure = next(iter(rows[0].scores))
+    best = max(rows, key=lambda row: row.mean(measure))
+    if options["as_json"]:
+        write_json(_plain(rows, best, task, measure, options))
+    else:
+        _show(rows, best, measure, given)
+
+
+def _folds(task: str, y: Any, n: int, seed: int) -> list[tuple[Any, Any]]:
+    import numpy as np
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    from ..errors import InputError
+
+    if task == "classification":
+        labels, counts = np.unique(y, return_counts=True)
+        if counts.min() < n:
+            rare = labels[counts.argmin()]
+            raise InputError(
+                f"Class {rare} has {counts.min()} samples, fewer than {n} folds. Use --folds {counts.min()}."
+            )
+    elif len(y) < n:
+        raise InputError(f"There are {len(y)} samples, fewer than {n} folds.")
+    kind = StratifiedKFold if task == "classification" else KFold
+    return list(kind(n, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+def _evaluate(kernel: Any, C: float, data: Any, folds: list, task: str, options: dict[str, Any], step: Any) -> Row:
+    from ..views import as_views
+    from .machine import estimator
+
+    views, y, start = as_views(data.X), data.y, time.monotonic()
+    row = Row(repr(kernel), C, {}, 0.0, True)
+    for train, test in folds:
+        model = estimator(task, kernel, y, {**options, "C": C})
+        model.fit(views.rows(train), y[train])
+        row.converged &= bool(model.converged_)
+        for name, value in _scores(model, task, views.rows(test), y[test]).items():
+            row.scores.setdefault(name, []).append(value)
+        step()
+    row.seconds = time.monotonic() - start
+    return row
+
+
+def _scores(model: Any, task: str, X: Any, y: Any) -> dict[str, float]:
+    """Return the measures of one fold; the first is the one to choose by."""
+    import numpy as np
+    from sklearn import metrics
+
+    predicted = model.predict(X)
+    if task == "regression":
+        error = float(np.sqrt(np.mean((predicted - y) ** 2)))
+        return {"R2": float(metrics.r2_score(y, predicted)), "RMSE": error}
+    accuracy = float(metrics.accuracy_score(y, predicted))
+    if len(model.classes_) > 2:
+        return {"accuracy": accuracy, "balanced accuracy": float(metrics.balanced_accuracy_score(y, predicted))}
+    scores, positive = model.decision_function(X), y == model.classes_[1]
+    return {
+        "auROC": float(metrics.roc_auc_score(positive, scores)),
+        "auPRC": float(metrics.average_precision_score(positive, scores)),
+        "accuracy": accuracy,
+    }
+
+
+def _plain(rows: list[Row], best: Row, task: str, measure: str, options: dict[str, Any]) -> dict[str, Any]:
+    def plain(row: Row) -> dict[str, Any]:
+        means = {
+            name: {"mean": row.mean(name), "std": row.spread(name), "folds": row.scores[name]} for name in row.scores
+        }
+        return {"kernel": row.kernel, "C": row.C, "scores": means, "seconds": row.seconds, "converged": row.converged}
+
+    return {
+        "task": task,
+        "folds": options["folds"],
+        "seed": options["seed"],
+        "chosen_by": measure,
+        "results": [plain(row) for row in rows],
+        "best": {"kernel": best.kernel, "C": best.C},
+    }
+
+
+def _show(rows: list[Row], best: Row, measure: str, options: dict[str, Any]) -> None:
+    out = console()
+    out.print(f"{options['folds']} folds; mean ± standard deviation over the samples that were left out.")
+    measures = list(rows[0].scores)
+    for kernel in dict.fromkeys(row.kernel for row in rows):
+        out.print()
+        out.print(short(kernel, 200))
+        made = table("C", *measures, "time", "", right=("C", *measures, "time"))
+        for row in (row for row in rows if row.kernel == kernel):
+            cells = [f"{row.mean(name):.4f} ± {row.spread(name):.4f}" for name in measures]
+            chosen = row is best and len(rows) > 1
+            notes = ["best"] * chosen + ["not converged"] * (not row.converged)
+            style = "bold" if chosen else None
+            made.add_row(f"{row.C:g}", *cells, f"{row.seconds:.1f} s", ", ".join(notes), style=style)
+        out.print(made)
+    if len(rows) > 1:
+        out.print(f"The best {measure} has C = {best.C:g}. To train it on all data:")
+        quoted = best.kernel.replace('"', '\\"')
+        files = " ".join(options["files"])
+        target = f" --target {options['target']}" if options.get("target") else ""
+        out.print(f'  kernelweave fit {files}{target} --C {best.C:g} --kernel "{quoted}"', soft_wrap=True)

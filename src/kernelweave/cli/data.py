@@ -1,0 +1,250 @@
+"""Data files of any kind to samples, targets and names."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InputError
+from .console import count, work_bar
+from .sniff import kind_of, opened
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Beside a packed file: a table of ids and labels, or an array of labels, as `make_splice_sites` writes it.
+LABELS_BESIDE, LABELS_ARRAY = ".labels.tsv", ".labels.npy"
+#: A matrix with a larger share of non-zeros is not sparse.
+DENSE_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are to be read: the options of that name."""
+
+    target: str | None = None
+    columns: str | None = None
+    id_column: str | None = None
+    labels: str | None = None
+    label_field: str = "label"
+    file_format: str = "auto"
+    alphabet: Any = "auto"
+    on_short: str = "error"
+    min_length: int = 1
+    ambiguous: str = "skip"
+    lower: str = "upper"
+
+    @classmethod
+    def taken_from(cls, options: dict[str, Any]) -> Reading:
+        """Take the options that say how to read out of all options."""
+        return cls(**{field.name: options.pop(field.name) for field in fields(cls) if field.name in options})
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The rules for odd letters and short sequences."""
+        names = ("on_short", "min_length", "ambiguous", "lower")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def wanted(self) -> list[str] | None:
+        """The columns that were asked for."""
+        return None if self.columns is None else [name.strip() for name in self.columns.split(",")]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Samples as they were read.
+
+    Attributes
+    ----------
+    kind : {"sequences", "table", "svmlight"}
+    X : SequenceSet, dict of columns, or sparse matrix
+    y : array or None
+    ids : list of str
+    source : str
+        The names of the files, for messages.
+    """
+
+    kind: str
+    X: Any
+    y: np.ndarray | None
+    ids: list[str]
+    source: str
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read(files: tuple[str, ...], how: Reading, *, labelled: bool = True, n_features: int | None = None) -> Data:
+    """Read one or several files of one kind.
+
+    Parameters
+    ----------
+    files : names of files, "-" for standard input
+    how : Reading
+    labelled : bool
+        Whether targets are needed; where not, those that are there are left alone.
+    n_features : int or None
+        svmlight files: how many columns there are, where that is known.
+    """
+    if not files:
+        raise click.UsageError("No data file was given.")
+    sources = [opened(path) for path in files]
+    kinds = [how.file_format if how.file_format != "auto" else kind_of(source) for source in sources]
+    if "model" in kinds:
+        raise InputError(f"{files[kinds.index('model')]} is a model file or another zip file; data are needed here.")
+    if len(set(kinds)) > 1:
+        raise InputError(f"The files are of different kinds: {', '.join(map(' is '.join, zip(files, kinds)))}.")  # noqa: B905
+    if kinds[0] == "sequences":
+        return _sequences(files, sources, how, labelled)
+    if len(files) > 1:
+        raise InputError(f"Several files are read for sequences only; got {len(files)} files ({kinds[0]}).")
+    if kinds[0] == "packed":
+        return _packed(files[0], how, labelled)
+    if kinds[0] == "svmlight":
+        return _svmlight(files[0], sources[0], labelled, n_features)
+    return _table(files[0], sources[0], how, labelled)
+
+
+# -- sequences ---------------------------------------------------------------------------------------------------------
+
+
+def _sequences(files: tuple[str, ...], sources: list[Any], how: Reading, labelled: bool) -> Data:
+    from ..io.blocks import read_files
+    from ..io.labels import header_labels, match_labels
+
+    labels: Any = None
+    if labelled and how.labels is None:
+        labels = header_labels(how.label_field) if len(files) == 1 else file_labels(files)
+    with work_bar("Reading", "record") as progress:
+        try:
+            found = read_files(sources, how.alphabet, labels=labels, progress=progress, **how.rules)
+        except InputError as error:
+            if "has no label" not in str(error):
+                raise
+            raise InputError(
+                f"{files[0]}: {error} Give two files (positives, then negatives), a table of labels with --labels, "
+                "another field with --label-field, or use --task one-class."
+            ) from None
+    y = found.labels
+    if labelled and how.labels is not None:
+        y = match_labels(found.ids or [], *_label_table(how.labels, how))
+    return Data("sequences", found.sequences, y, found.ids or [], " and ".join(files))
+
+
+def file_labels(files: tuple[str, ...]) -> list[Any]:
+    """Two files hold positives and negatives; of more, every one is a class by its name."""
+    if len(files) == 2:
+        return [1, -1]
+    names = [Path(path).name.split(".")[0] for path in files]
+    if len(set(names)) < len(names):
+        raise InputError(f"Every file is a class by its name, but names repeat: {', '.join(names)}.")
+    return names
+
+
+def _label_table(path: str, how: Reading, labelled: bool = True) -> tuple[Any, Any]:
+    """Return the columns of ids and labels; None for labels that are neither there nor needed."""
+    from ..io.labels import tidy_labels
+    from ..io.tables import read_table
+
+    table = read_table(path)
+    names = list(table)
+    id_name = how.id_column or ("id" if "id" in names else names[0])
+    label = how.target or ("label" if "label" in names else names[-1])
+    for name in (id_name, label):
+        if name not in table:
+            raise InputError(f"{path} has no column {name!r}; it has {', '.join(map(repr, names))}.")
+    if id_name != label:
+        return table[id_name], tidy_labels(table[label])
+    if labelled:
+        raise InputError(f"{path} needs two columns, ids and labels; it has {', '.join(map(repr, names))}.")
+    return table[id_name], None
+
+
+def _packed(path: str, how: Reading, labelled: bool) -> Data:
+    """A packed file has no names; they and the labels are beside it, row by row."""
+    import numpy as np
+
+    from ..io.labels import check_lengths
+    from ..sequences import SequenceSet
+
+    sequences = SequenceSet.open(path)
+    places = [how.labels] if how.labels else [labels_path(path), labels_path(path, LABELS_ARRAY)]
+    found = next((place for place in places if place and (how.labels or os.path.exists(place))), None)
+    ids, y = _row_ids(len(sequences)), None
+    if found is not None and found.endswith(".npy"):
+        y = np.load(os.path.expanduser(found), allow_pickle=False)
+    elif found is not None:
+        named, y = _label_table(found, how, labelled)
+        check_lengths(f"sequences in {path}", len(sequences), f"rows in {found}", len(named))
+        ids = [str(name) for name in named]
+    if labelled and y is None:
+        raise InputError(f"{path} holds sequences only; give their labels with --labels, or put them into {places[0]}.")
+    if y is not None:
+        check_lengths(f"sequences in {path}", len(sequences), f"labels in {found}", len(y))
+    return Data("sequences", sequences, y, ids, path)
+
+
+def labels_path(path: str, ending: str = LABELS_BESIDE) -> str:
+    """Return where the ids and labels of a packed file are kept."""
+    return os.path.splitext(path)[0] + ending
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def _table(path: str, source: Any, how: Reading, labelled: bool) -> Data:
+    from ..io.labels import tidy_labels
+    from ..io.tables import read_table
+
+    table = read_table(source)
+    names = list(table)
+    if labelled and how.target is None:
+        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        raise click.UsageError(f"Say what is to be predicted with --target COLUMN; {path} has {shown}.")
+    id_name = how.id_column or ("id" if "id" in names and how.target != "id" else None)
+    apart = [name for name in (how.target if labelled else None, id_name) if name is not None]
+    wanted = how.wanted or [name for name in names if name not in apart and name != how.target]
+    for name in (*apart, *wanted):
+        if name not in table:
+            raise InputError(f"{path} has no column {name!r}; it has {', '.join(map(repr, names[:10]))}.")
+    if not len(table[names[0]]):
+        raise InputError(f"{path} has a header line, but no rows.")
+    if how.target in wanted:
+        raise InputError(f"The column {how.target!r} is to be predicted, so it cannot be among --columns.")
+    n = len(table[names[0]])
+    ids = _row_ids(n) if id_name is None else [str(value) for value in table[id_name]]
+    y = None
+    if labelled and how.target is not None:
+        y = _present(tidy_labels(table[how.target]), path, how.target)
+    return Data("table", {name: table[name] for name in wanted}, y, ids, path)
+
+
+def _present(y: Any, path: str, name: str) -> Any:
+    """Refuse a target that is missing in some rows."""
+    import numpy as np
+
+    missing = np.isnan(y) if y.dtype.kind == "f" else np.array([str(value).strip() in ("", "None") for value in y])
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0]) + 1
+        what = count(int(missing.sum()), "row")
+        raise InputError(f"{path}: {name!r} is missing in {what}, first in data row {row}. Fill or remove them.")
+    return y
+
+
+def _svmlight(path: str, source: Any, labelled: bool, n_features: int | None) -> Data:
+    from ..io.tables import read_svmlight
+
+    X, y = read_svmlight(source, n_features)
+    if X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1]:
+        X = X.toarray()  # it takes no more memory so, and is quicker
+    whole = (y % 1 == 0).all()
+    return Data("svmlight", X, (y.astype(int) if whole else y) if labelled else None, _row_ids(len(y)), path)
+
+
+def _row_ids(n: int) -> list[str]:
+    return [str(i + 1) for i in range(n)]

@@ -1,0 +1,201 @@
+"""Options that several commands share, and the kinds of values that they take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+Decorator = Callable[[Callable], Callable]
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Choice(click.ParamType):
+    """One of the names in a registry, which is read only when a value is there to be checked."""
+
+    def __init__(self, name: str, module: str, table: str, extra: Sequence[str] = ()) -> None:
+        self.name, self._module, self._table, self._extra = name, module, table, extra
+
+    def names(self) -> list[str]:
+        """Return all names that may be given."""
+        kinds = getattr(import_module(f"kernelweave.{self._module}"), self._table)
+        return [*self._extra, *(getattr(kind, "name", kind) for kind in kinds)]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name if it is there."""
+        if value not in self.names():
+            self.fail(f"{value!r} is not one of {', '.join(self.names())}.", param, ctx)
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin like this."""
+        return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+
+
+class KernelText(click.ParamType):
+    """A kernel as it is typed in Python; what cannot be read is a usage error."""
+
+    name = "expression"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text, once it is known to be a kernel."""
+        from ..errors import InputError
+        from ..kernels import parse
+
+        try:
+            parse(value)
+        except InputError as error:
+            self.fail(f"{error}\n`kernelweave kernels` lists what there is.", param, ctx)
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the kernels whose names begin like the last word typed."""
+        from ..kernels import KERNELS
+
+        start, word = re.fullmatch(r"(?s)(.*?)(\w*)", incomplete).groups()  # type: ignore[union-attr]
+        return [CompletionItem(f"{start}{kind.__name__}(") for kind in KERNELS if kind.__name__.startswith(word)]
+
+
+class Seconds(click.ParamType):
+    """A length of time: 90, 90s, 10m, 1h30m."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        if isinstance(value, (int, float)):
+            return float(value)
+        parts = re.findall(r"([0-9]*\.?[0-9]+)\s*([smhd]?)", value)
+        seconds = sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
+        if not re.fullmatch(r"(\s*[0-9]*\.?[0-9]+\s*[smhd]?)+\s*", value) or seconds <= 0:
+            self.fail(f"{value!r} is not a length of time such as 90, 10m or 1h30m.", param, ctx)
+        return seconds
+
+
+class Memory(click.ParamType):
+    """An amount of memory: 500MB, 2GB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the text, once it is known to be an amount."""
+        from ..errors import InputError
+        from ..memory import budget_bytes
+
+        try:
+            budget_bytes(value)
+        except InputError:
+            self.fail(f"{value!r} is not an amount of memory such as 500MB or 2GB.", param, ctx)
+        return value
+
+
+class Numbers(click.ParamType):
+    """Several numbers above 0, with commas between them."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
+        """Return the numbers."""
+        given = value if isinstance(value, list) else str(value).split(",")
+        try:
+            numbers = [float(part) for part in given]
+        except ValueError:
+            numbers = []
+        if not numbers or not all(0 < number < float("inf") for number in numbers):
+            self.fail(f"{value!r} is not a list of numbers above 0 such as 0.1,1,10.", param, ctx)
+        return numbers
+
+
+class Norm(click.ParamType):
+    """1, a number above it, or "fixed"."""
+
+    name = "norm"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a number or "fixed"."""
+        if value == "fixed":
+            return value
+        try:
+            number = float(value)
+        except ValueError:
+            number = 0.0
+        if not 1 <= number < float("inf"):
+            self.fail(f"{value!r} is not a norm: 1 for few terms, a number above 1 for all, or fixed.", param, ctx)
+        return int(number) if number == 1 else number
+
+
+def grouped(*options: Decorator) -> Decorator:
+    """Return one decorator that adds all options, in this order."""
+
+    def add(command: Callable) -> Callable:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+FILES = click.argument("files", nargs=-1, type=click.Path(), metavar="DATA...")
+JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of tables.")
+THREADS = click.option(
+    "--threads", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all cores]"
+)
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="Where randomness begins.")
+
+#: How data are read.
+READING = grouped(
+    click.option("--target", metavar="COLUMN", help="Tables: the column to be predicted."),
+    click.option("--columns", metavar="A,B,...", help="Tables: the columns to learn from.  [default: all others]"),
+    click.option("--id", "id_column", metavar="COLUMN", help="Tables: the column that names the rows."),
+    click.option("--labels", type=click.Path(), metavar="FILE", help="Sequences: a table of ids and labels."),
+    click.option(
+        "--label-field",
+        metavar="NAME",
+        default="label",
+        show_default=True,
+        help="One sequence file: the header field with the label, as in '>s1 label=1', or a regular expression "
+        "with one group.",
+    ),
+    click.option(
+        "--format",
+        "file_format",
+        type=click.Choice(["auto", "sequences", "table", "svmlight"]),
+        default="auto",
+        help="What the files are.  [default: seen from their content]",
+    ),
+    click.option("--alphabet", type=Choice("name", "sequences", "ALPHABETS", ["auto"]), default="auto", metavar="NAME",
+                 help="Letters of the sequences: dna, rna, protein, text, bytes.  [default: guessed]"),
+    click.option("--on-short", type=click.Choice(["error", "skip", "zero"]), default="error", show_default=True,
+                 help="Empty sequences, and those below --min-length: refuse, leave out, or keep without features."),
+    click.option("--min-length", type=click.IntRange(min=1), default=1, help="Letters that a sequence needs."),
+    click.option("--ambiguous", type=click.Choice(["skip", "error"]), default="skip", show_default=True,
+                 help="Letters such as N: skip the words that hold one, or refuse them."),
+    click.option("--lower", type=click.Choice(["upper", "mask"]), default="upper", show_default=True,
+                 help="Lower-case letters: the same as upper case, or unknown (soft masking)."),
+)  # fmt: skip
+
+#: How a machine is trained.
+LEARNING = grouped(
+    click.option("--task", type=click.Choice(["auto", "classification", "regression", "one-class"]), default="auto",
+                 help="What is learned.  [default: seen from the target]"),
+    click.option("--loss", type=Choice("name", "losses", "LOSSES"), metavar="NAME",
+                 help="What an error costs: hinge, squared_hinge, logistic, smooth_hinge, squared, "
+                 "epsilon_insensitive."),
+    click.option("--epsilon", type=float, help="Regression: how far off is no error, in units of the target."),
+    click.option("--nu", type=float, default=0.1, show_default=True, help="One-class: share that may lie outside."),
+    click.option("--norm", type=Norm(), default=1, show_default=True,
+                 help="Weights: 1 keeps few terms, a number above 1 keeps all, fixed learns none."),
+    click.option("--solver", type=Choice("name", "mkl", "SOLVERS", ["auto"]), default="auto", metavar="NAME",
+                 help="How the weights are found: auto, silp, silp_chunking, simple, hessian, analytic, two_stage."),
+    click.option("--class-weight", metavar="balanced|A=2,B=1", help="Multiply C by class."),
+    click.option("--tol", type=float, default=1e-3, show_default=True, help="Relative gap at which to stop."),
+    click.option("--max-iter", type=click.IntRange(min=1), default=1000, show_default=True, help="Most steps."),
+    click.option("--time-limit", type=Seconds(), help="Stop after this time (90, 10m, 1h30m) with what there is."),
+    click.option("--memory", type=Memory(), help="Budget for matrices: 500MB, 2GB.  [default: half of what is free]"),
+    THREADS,
+    SEED,
+)  # fmt: skip

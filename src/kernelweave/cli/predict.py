@@ -1,0 +1,171 @@
+"""`kernelweave predict`: scores for new samples, as lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import click
+
+from ..errors import InputError, MemoryBudgetError
+from . import options as opt
+from .console import json_line, work_bar
+from .failures import check_output
+
+EXAMPLES = """\b
+Examples:
+  kernelweave predict model.kw new.fa > scores.tsv
+  zcat reads.fq.gz | kernelweave predict model.kw - | sort -k2,2gr | head
+  kernelweave predict model.kw table.csv --id patient --output scores.tsv
+
+\b
+One line for each sample, in their order: id, score, predicted class. The score is the decision value: above 0
+is the class that sorts last (1 of 1 and -1); with more than two classes it is that of the predicted class.
+Regression has id and prediction. The id of a table's row is its number, unless --id names a column.
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Score new samples.")
+@click.argument("model", type=click.Path())
+@opt.FILES
+@click.option("--output", "-o", type=click.Path(), help="A file for the lines.  [default: standard output]")
+@click.option("--all-scores", is_flag=True, help="One column for the score of every class.")
+@click.option("--probability", is_flag=True, help="Add class probabilities, for models with --loss logistic.")
+@opt.READING
+@opt.THREADS
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line instead of columns.")
+def predict(**options: Any) -> None:
+    """Write scores of the samples in DATA by a MODEL file."""
+    from ..io.model_file import load
+    from .data import Reading
+
+    if options["output"]:
+        check_output(options["output"])
+    how = Reading.taken_from(options)
+    model = load(options["model"])
+    model.n_jobs = options["threads"] or -1
+    columns = Columns(model, options["all_scores"], options["probability"])
+    with _lines(options["output"]) as write:
+        if not options["as_json"]:
+            write("\t".join(columns.names) + "\n")
+        for rows in columns.blocks(options["files"], how):
+            if options["as_json"]:
+                named = (dict(zip(columns.names, row, strict=True)) for row in rows)
+                write("".join(f"{json_line(row)}\n" for row in named))
+            else:
+                write("".join("\t".join(map(field_text, row)) + "\n" for row in rows))
+
+
+def field_text(value: Any) -> str:
+    """Return a value as text that is read back to the last bit; an id keeps to its line and column."""
+    return str(value).translate({9: " ", 10: " ", 13: " "})
+
+
+class Columns:
+    """What is written of every sample."""
+
+    def __init__(self, model: Any, all_scores: bool, probability: bool) -> None:
+        self.model = model
+        classes = getattr(model, "classes_", None)
+        self._several = classes is not None and len(classes) > 2
+        self._all = all_scores and self._several
+        self._regression = not hasattr(model, "decision_function")
+        if probability and not hasattr(model, "predict_proba"):
+            raise click.UsageError("--probability needs a model that was trained with --loss logistic.")
+        self._probability = probability
+        names = ["id", "prediction"] if self._regression else ["id", "score", "class"]
+        if self._all:
+            names += [f"score:{label}" for label in classes]  # type: ignore[union-attr]
+        if probability:
+            names += [f"probability:{label}" for label in classes]  # type: ignore[union-attr]
+        self.names = names
+
+    def blocks(self, files: tuple[str, ...], how: Any) -> Iterator[Iterable[tuple[Any, ...]]]:
+        """Yield lists of rows; sequences are read and scored some megabytes at a time."""
+        unique = Unique()
+        for number, (X, ids, source) in enumerate(samples(self.model, files, how)):
+            if number == 1:  # there is more than one block: what they share is worth being added up once
+                with suppress(MemoryBudgetError):
+                    self.model.compile()
+            try:
+                yield self._rows(X, [unique(name) for name in ids])
+            except InputError as error:
+                raise type(error)(f"{source}: {error}") from None
+
+    def _rows(self, X: Any, ids: list[str]) -> list[tuple[Any, ...]]:
+        model = self.model
+        if self._regression:
+            return list(zip(ids, model.predict(X).tolist(), strict=True))
+        scores = model.decision_function(X)
+        if self._several:
+            best = scores.argmax(axis=1)
+            columns = [ids, scores.max(axis=1).tolist(), model.classes_[best].tolist()]
+        elif hasattr(model, "classes_"):
+            columns = [ids, scores.tolist(), model.classes_[(scores > 0).astype(int)].tolist()]
+        else:
+            columns = [ids, scores.tolist(), [1 if score >= 0 else -1 for score in scores]]
+        if self._all:
+            columns += scores.T.tolist()
+        if self._probability:
+            columns += model.predict_proba(X).T.tolist()
+        return list(zip(*columns, strict=True))
+
+
+class Unique:
+    """Names that an output has not had yet: a second "a" becomes "a_2"."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def __call__(self, name: str) -> str:
+        new, number = name, 2
+        while new in self._seen:
+            new, number = f"{name}_{number}", number + 1
+        self._seen.add(new)
+        return new
+
+
+def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any, list[str], str]]:
+    """Yield the samples of files as the model reads them, their names, and what the source is called."""
+    from dataclasses import replace
+
+    from ..io.blocks import read_blocks
+    from .arrange import arranged, model_alphabet
+    from .data import read
+    from .sniff import kind_of, opened
+
+    sources = [opened(path) for path in files]
+    kinds = {kind_of(source) if how.file_format == "auto" else how.file_format for source in sources}
+    if kinds != {"sequences"}:
+        data = read(
+            files, replace(how, alphabet=model_alphabet(model)), labelled=False, n_features=model.n_features_in_
+        )
+        data, _ = arranged(data, model._kernel(), how, model)
+        yield data.X, data.ids, data.source
+        return
+    if model.n_features_in_ != 1:
+        names = ", ".join(map(repr, getattr(model, "feature_names_in_", [])))
+        raise InputError(f"The model reads the columns {names} of a table; {files[0]} holds sequences.")
+    with work_bar("Scoring", "sequence") as progress:
+        done = 0
+        for path, source in zip(files, sources, strict=True):
+            for block in read_blocks(source, model_alphabet(model), **how.rules):
+                done += len(block.ids)
+                yield block.sequences, block.ids, path
+                progress(done, block.fraction)
+
+
+@contextmanager
+def _lines(path: str | None) -> Iterator[Any]:
+    """Yield a function that writes text: to standard output, or to a file that appears when it is whole."""
+    if path is None:
+        out = sys.stdout.buffer  # whatever the locale, files are UTF-8
+        yield lambda text: out.write(text.encode())
+        out.flush()
+        return
+    from ..io.atomic import AtomicFile
+
+    with AtomicFile(path) as whole:
+        yield lambda text: whole.file.write(text.encode())

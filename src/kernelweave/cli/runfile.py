@@ -1,0 +1,99 @@
+"""Run files: what was done, in TOML, so that it can be done again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tomllib
+import warnings
+from typing import Any
+
+import click
+
+from ..errors import DataWarning, InputError
+from .toml import dumps
+
+#: Entries that are names of files; in a run file they are seen from its folder.
+PATHS = ("files", "labels", "output", "checkpoint")
+_COMMENT = """Written by kernelweave. This does the same again, and options beside it win:
+    kernelweave fit --run {name}"""
+
+
+def run_path(output: str) -> str:
+    """Return where the run file of a model lies."""
+    start, end = os.path.splitext(output)
+    return f"{start}.run.toml" if end == ".toml" else f"{start}.toml"
+
+
+def write_run(path: str, options: dict[str, Any], result: dict[str, Any]) -> None:
+    """Write the options of a run, the digests of what it read, and what came out."""
+    from ..io.atomic import AtomicFile
+
+    folder = os.path.dirname(os.path.abspath(os.path.expanduser(path)))
+    placed = {key: _seen_from(value, folder) if key in PATHS else value for key, value in options.items()}
+    names = [*options["files"], *([options["labels"]] if options.get("labels") else [])]
+    digests = {_seen_from(name, folder): _sha256(name) for name in names if os.path.isfile(os.path.expanduser(name))}
+    text = dumps({"fit": placed, "sha256": digests, "result": result}, _COMMENT.format(name=os.path.basename(path)))
+    with AtomicFile(path) as out:
+        out.file.write(text.encode())
+
+
+def use_run(ctx: click.Context, _: click.Parameter, path: str | None) -> str | None:
+    """Take the options of a run file as defaults of the command, and warn where its data have changed."""
+    if path is None:
+        return None
+    try:
+        with open(os.path.expanduser(path), "rb") as file:
+            run = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a run file: {error}.") from None
+    options = run.get("fit")
+    if not isinstance(options, dict):
+        raise InputError(f"{path} is not a run file: it has no table [fit].")
+    known = {parameter.name for parameter in ctx.command.params}
+    unknown = [key for key in options if key not in known]
+    if unknown:
+        raise InputError(f"{path}: [fit] has unknown entries: {', '.join(unknown)}.")
+    folder = os.path.dirname(os.path.abspath(os.path.expanduser(path)))
+    ctx.default_map = {key: _put_back(value, folder) if key in PATHS else value for key, value in options.items()}
+    for name, digest in run.get("sha256", {}).items():
+        found = _put_back(name, folder)
+        if os.path.isfile(found) and _sha256(found) != digest:
+            warnings.warn(f"{found} has changed since {path} was written.", DataWarning, stacklevel=2)
+    return path
+
+
+def _seen_from(value: Any, folder: str) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_seen_from(item, folder) for item in value]
+    if value is None or value == "-":
+        return value
+    full = os.path.abspath(os.path.expanduser(value))
+    try:
+        return os.path.relpath(full, folder).replace(os.sep, "/")
+    except ValueError:  # another drive, on Windows
+        return full
+
+
+def _put_back(value: Any, folder: str) -> Any:
+    if isinstance(value, list):
+        return [_put_back(item, folder) for item in value]
+    if not isinstance(value, str) or value == "-":
+        return value
+    full = os.path.normpath(os.path.join(folder, value))
+    here = os.path.relpath(full) if os.path.splitdrive(full)[0] == os.path.splitdrive(os.getcwd())[0] else full
+    return here if len(here) < len(full) else full
+
+
+def _sha256(path: str) -> str:
+    with open(os.path.expanduser(path), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return what did the work."""
+    from importlib.metadata import version
+
+    names = ("kernelweave", "numpy", "scipy", "scikit-learn", "numba")
+    return {"python": sys.version.split()[0], **{name: version(name) for name in names}}

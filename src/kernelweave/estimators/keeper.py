@@ -1,0 +1,180 @@
+"""What a checkpoint keeps of a fit, and how a fit goes on from it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ..dual import DualState
+from ..errors import CheckpointError, DataWarning
+from ..io.checkpoint import Checkpoint
+from ..io.fingerprint import differences
+from ..mkl import Problem, Result, Step
+from ..mkl.master_lp import Cuts
+
+#: Saving takes at most this share of the time.
+MOST_SAVING = 0.05
+
+
+@dataclass
+class Kept:
+    """Where one problem stands: enough to go on from."""
+
+    weights: np.ndarray
+    #: The coef of every machine; None for those that have not begun.
+    coefs: list[np.ndarray | None]
+    #: What the terms are multiplied with: the lower bound and the cuts hold for these factors only.
+    factors: np.ndarray
+    lower: float = -np.inf
+    cuts: tuple[np.ndarray, np.ndarray] | None = None
+
+
+class Keeper:
+    """Saves the problems of a fit to a checkpoint from time to time, and knows where they stood before.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    fit : dict
+        The fingerprint of the fit; that of the file must be the same.
+
+    Raises
+    ------
+    CheckpointError
+        Where the file is of another fit that was not finished, or cannot be read.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, fit: dict[str, str]) -> None:
+        self.checkpoint, self.fit = checkpoint, fit
+        self.problems: dict[int, Kept] = {}
+        self._continues = False
+        checkpoint.check()
+        if checkpoint.restart:
+            checkpoint.remove()
+        elif (found := checkpoint.read()) is not None:
+            self._take(*found)
+        self._written = self._continues
+        self._due = time.monotonic() + checkpoint.seconds
+
+    def _take(self, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        try:
+            unlike = differences(manifest["fit"], self.fit)
+            if unlike and manifest["complete"]:  # that fit came to its end: nothing is lost
+                return
+            if not unlike:
+                n = int(self.fit["number of samples"])
+                self.problems = {node["number"]: _unpacked(node, arrays, n) for node in manifest["problems"]}
+                self._continues = True
+                return
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise CheckpointError(
+                f"{self.checkpoint.path!r} does not hold what a checkpoint holds ({error!r}). Delete it, or begin anew "
+                "with Checkpoint(path, restart=True)."
+            ) from None
+        raise CheckpointError(
+            f"The checkpoint {self.checkpoint.path!r} is of another fit: {'; '.join(unlike)}. To go on from it, fit "
+            "the same data with the same parameters. To begin anew: another path, or Checkpoint(path, restart=True)."
+        )
+
+    def start(self, number: int, problem: Problem) -> Step | None:
+        """Return where a problem stood, with its lower bound put into the problem; None where it is new."""
+        kept = self.problems.get(number)
+        n_terms, n_machines = problem.gram.n_terms, len(problem.machines)
+        fits = kept is not None and len(kept.weights) == n_terms and len(kept.coefs) == n_machines
+        if kept is None or not fits:
+            self.problems[number] = Kept(problem.start_weights(), [None] * n_machines, problem.gram.factors)
+            return None
+        if not np.allclose(kept.factors, problem.gram.factors, rtol=1e-9, atol=0.0):
+            kept.factors, kept.lower, kept.cuts = problem.gram.factors, -np.inf, None
+        problem.lower = kept.lower
+        known = [(machine.C, machine.y) for machine in problem.machines]
+        memory = None if kept.cuts is None else Cuts(*kept.cuts, known)
+        coefs = [np.zeros(problem.gram.n) if coef is None else coef for coef in kept.coefs]
+        states = tuple(DualState(coef, np.zeros(problem.gram.n)) for coef in coefs)
+        return Step(kept.weights, states, np.empty(0), np.inf, -np.inf, memory)
+
+    def dual(self, number: int, machine: int, state: DualState, weights: np.ndarray) -> None:
+        """Note a step of a dual solver."""
+        kept = self.problems[number]
+        kept.weights, kept.coefs[machine] = weights, state.coef
+        self.save_if_due()
+
+    def step(self, number: int, step: Step, lower: float) -> None:
+        """Note a step of a problem, and its best lower bound."""
+        self._note(number, step, lower)
+        self.save_if_due()
+
+    def _note(self, number: int, step: Step, lower: float) -> None:
+        kept = self.problems[number]
+        kept.weights, kept.lower = step.weights, lower
+        kept.coefs = [state.coef for state in step.states]
+        if isinstance(step.memory, Cuts):
+            kept.cuts = (step.memory.linears, step.memory.quads)
+
+    def save_if_due(self) -> None:
+        """Save where it is time to; a disk that is full is worth a warning, not the run."""
+        started = time.monotonic()
+        if started < self._due:
+            return
+        try:
+            self.save(complete=False)
+        except OSError as error:
+            warnings.warn(f"The checkpoint could not be written: {error}. The fit goes on.", DataWarning, stacklevel=2)
+        now = time.monotonic()
+        self._due = now + max(self.checkpoint.seconds, (now - started) / MOST_SAVING)
+
+    def save(self, complete: bool) -> None:
+        """Write a generation of the checkpoint."""
+        arrays: dict[str, np.ndarray] = {}
+        nodes = [_packed(i, self.problems[i], arrays) for i in sorted(self.problems)]
+        manifest = {
+            "library_version": version("kernelweave"),
+            "fit": self.fit,
+            "complete": complete,
+            "problems": nodes,
+        }
+        self.checkpoint.write(manifest, arrays, replaces=self._written)
+        self._written = True
+
+    def end(self, results: list[Result]) -> None:
+        """Keep what a fit ended with: marked as complete, or to be gone on from."""
+        complete = all(result.converged for result in results)
+        if complete and not self._written:  # it took no time worth keeping
+            return
+        for number, result in enumerate(results):
+            self._note(number, result.step, result.lower)
+        self.save(complete)
+
+
+def _packed(number: int, kept: Kept, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    arrays[f"weights/{number}.npy"] = kept.weights
+    arrays[f"factors/{number}.npy"] = kept.factors
+    if kept.cuts is not None:
+        arrays[f"linears/{number}.npy"], arrays[f"quads/{number}.npy"] = kept.cuts
+    machines: list[int | None] = []
+    for coef in kept.coefs:
+        place = sum(name.startswith("rows/") for name in arrays)
+        machines.append(None if coef is None else place)
+        if coef is not None:  # most coefficients of most machines are zero
+            rows = np.flatnonzero(coef)
+            arrays[f"rows/{place}.npy"], arrays[f"values/{place}.npy"] = rows, coef[rows]
+    return {"lower": None if np.isinf(kept.lower) else kept.lower, "machines": machines, "number": number}
+
+
+def _unpacked(node: dict[str, Any], arrays: dict[str, np.ndarray], n: int) -> Kept:
+    number = node["number"]
+    coefs: list[np.ndarray | None] = []
+    for place in node["machines"]:
+        coef = None
+        if place is not None:
+            coef = np.zeros(n)
+            coef[arrays[f"rows/{place}.npy"]] = arrays[f"values/{place}.npy"]
+        coefs.append(coef)
+    cuts = (arrays[f"linears/{number}.npy"], arrays[f"quads/{number}.npy"]) if f"quads/{number}.npy" in arrays else None
+    lower = -np.inf if node["lower"] is None else float(node["lower"])
+    return Kept(arrays[f"weights/{number}.npy"], coefs, arrays[f"factors/{number}.npy"], lower, cuts)

@@ -1,0 +1,112 @@
+"""What goes on beside a fit: callbacks that are told, and a checkpoint that is kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..dual import DualState, Machine
+from ..errors import InputError
+from ..kernels import Kernel
+from ..mkl import Problem, Result, Step
+from ..norms import Fixed
+from ..progress import Callback, Progress
+from ..views import Views
+
+if TYPE_CHECKING:
+    from ..io.checkpoint import Checkpoint
+    from .keeper import Keeper
+
+#: Parameters that say when to stop, how much to say, and how to compute: not what the solution is.
+FREE_PARAMETERS = ("dual", "tol", "max_iter", "max_seconds", "warm_start", "memory", "n_jobs", "verbose")
+
+
+@dataclass
+class Watch:
+    """The callbacks and the checkpoint of one fit.
+
+    Parameters
+    ----------
+    checkpoint : path, Checkpoint or None
+    callbacks : list of callables
+    """
+
+    checkpoint: str | os.PathLike | Checkpoint | None = None
+    callbacks: Sequence[Callback] = ()
+    keeper: Keeper | None = field(default=None, init=False)
+    progress: Progress = field(init=False)
+    #: The files that samples are mapped from, as they were when the fit began.
+    files: dict[str, os.stat_result] = field(default_factory=dict, init=False)
+
+    def begin(self, model: Any, kernel: Kernel, X: Views, machines: Sequence[Machine]) -> None:
+        """Start the clock, and open the checkpoint, which has to be of the same fit."""
+        self.progress = Progress(self.callbacks, model.tol, 1 if model._shared() else len(machines))
+        self.files = mapped_files(kernel, X)
+        if self.checkpoint is not None:
+            from ..io.checkpoint import as_checkpoint  # here, because most fits need none of the readers and writers
+            from ..io.fingerprint import fingerprint
+            from .keeper import Keeper
+
+            parameters = {k: v for k, v in model.get_params(deep=False).items() if k not in FREE_PARAMETERS}
+            parameters["estimator"] = type(model).__name__
+            targets, C = [machine.y for machine in machines], machines[0].C
+            self.keeper = Keeper(as_checkpoint(self.checkpoint), fingerprint(parameters, kernel, X, targets, C))
+
+    def attach(self, problem: Problem, number: int) -> dict[str, Any]:
+        """Start a problem where it stood; return what `run` is to call."""
+        keeper, progress = self.keeper, self.progress
+        last: list[DualState] = []
+        progress.begin(number, len(problem.machines), problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed))
+        if keeper is not None:
+            problem.start = keeper.start(number, problem) or problem.start
+
+        def inside(machine: int, state: DualState, weights: np.ndarray) -> None:
+            check_unchanged(self.files)
+            if keeper is not None:
+                keeper.dual(number, machine, state, weights)
+            progress.inside(machine, state, weights)
+
+        def keep(step: Step, lower: float) -> None:
+            last[:] = step.states
+            check_unchanged(self.files)
+            if keeper is not None:
+                keeper.step(number, step, lower)
+
+        problem.watch = inside
+        return {"keep": keep, "callback": lambda entry: progress.step(entry, last)}
+
+    def end(self, results: list[Result]) -> None:
+        """Close the checkpoint."""
+        if self.keeper is not None:
+            self.keeper.end(results)
+
+
+def mapped_files(kernel: Kernel, X: Views) -> dict[str, os.stat_result]:
+    """Return the packed files that the kernel's sequences are mapped from, and how they are now."""
+    if not any(leaf.reads == "sequences" for leaf in kernel.leaves()):
+        return {}
+    from ..io.support import requests_of, seen_through
+
+    paths = [
+        seen_through(X, path).sequences(leaf.alphabet).path
+        for path, leaf in requests_of(kernel, X)
+        if leaf.reads == "sequences"
+    ]
+    return {path: os.stat(path) for path in paths if path is not None and os.path.exists(path)}
+
+
+def check_unchanged(files: dict[str, os.stat_result]) -> None:
+    """Raise an error where a file was written to since; one that was replaced by another is still there for us."""
+    for path, before in files.items():
+        with suppress(FileNotFoundError):
+            now = os.stat(path)
+            if now.st_ino == before.st_ino and (now.st_mtime_ns, now.st_size) != (before.st_mtime_ns, before.st_size):
+                raise InputError(
+                    f"{path!r} was written to during the fit, so that rounds before and after it saw other sequences. "
+                    "Fit again, and leave the file alone; to replace it, write another file and rename it."
+                )

@@ -1,0 +1,63 @@
+"""What a fitted model knows: weights, words, positions, single predictions, and how sure of them one may be.
+
+`import kernelweave` does not load this package. Its names are bound here at once and not on first use: a function that
+is called like its file (`stability`) would otherwise be hidden by the file, as soon as that is loaded.
+"""
+
+from __future__ import annotations
+
+from .contributions import Contributions, contributions
+from .displays import (
+    ConvergenceDisplay,
+    CurvesDisplay,
+    KernelWeightsDisplay,
+    KmerMapDisplay,
+    MutationMapDisplay,
+    PositionImportanceDisplay,
+    SequenceLogoDisplay,
+    StabilityDisplay,
+)
+from .importance import Importance, Logo, importance, kmer_scores, logo, poim
+from .kmers import KmerTable, kmer_table
+from .motifs import Motif, motif, to_meme
+from .mutations import MutationMap, mutation_map, scan_map
+from .normals import WordView, word_views
+from .scores import KmerScores
+from .stability import Stability, stability
+from .tables import Table
+from .terms import TermTable, term_table
+
+__all__ = [
+    "Contributions",
+    "ConvergenceDisplay",
+    "CurvesDisplay",
+    "Importance",
+    "KernelWeightsDisplay",
+    "KmerMapDisplay",
+    "KmerScores",
+    "KmerTable",
+    "Logo",
+    "Motif",
+    "MutationMap",
+    "MutationMapDisplay",
+    "PositionImportanceDisplay",
+    "SequenceLogoDisplay",
+    "Stability",
+    "StabilityDisplay",
+    "Table",
+    "TermTable",
+    "WordView",
+    "contributions",
+    "importance",
+    "kmer_scores",
+    "kmer_table",
+    "logo",
+    "motif",
+    "mutation_map",
+    "poim",
+    "scan_map",
+    "stability",
+    "term_table",
+    "to_meme",
+    "word_views",
+]

@@ -1,0 +1,238 @@
+"""Why a sample got its decision value: what terms, letters and words add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..gram.feature_map import Path, _seen
+from ..gram.tables import Words
+from ..kernels.weighted_degree import same_length
+from ..parallel import blocks
+from ..sequences import SequenceSet
+from ..views import Views
+from .kmers import KmerTable, sorted_table
+from .normals import (
+    FreeWords,
+    PlacedWords,
+    _pieces_or_none,
+    chosen,
+    free_words,
+    inverse_norms,
+    placed_words,
+)
+from .places import find_places, is_text, shape_of, with_gaps, words_of_text
+from .terms import machine_of
+
+#: Numbers that are held at a time: samples, positions and degrees.
+BLOCK_NUMBERS = 1 << 23
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """What adds up to the decision values of some samples.
+
+    decision = intercept + Σ_m terms[:, m] = intercept + Σ over letters of `positions` + `unplaced`.
+    """
+
+    #: (n, n_terms): what every term adds.
+    terms: np.ndarray
+    #: (n,): the decision values.
+    decision: np.ndarray
+    intercept: float
+    term_names: list[str]
+    #: For every view of sequences, what every letter adds, (n, letters); zero beyond the end of a shorter sequence.
+    by_view: dict[Hashable, np.ndarray]
+    #: (n,): what the terms without words add.
+    unplaced: np.ndarray
+    _words: list[PlacedWords | FreeWords] = field(repr=False)
+    _views: Views = field(repr=False)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """What every letter adds, (n, letters): the weight of a word is shared evenly by the letters that it covers.
+
+        Letters of text are the bytes of its UTF-8.
+        """
+        if len(self.by_view) == 1:
+            return next(iter(self.by_view.values()))
+        if not self.by_view:
+            raise InputError("No term of this model has words; .terms says what every term adds.")
+        names = ", ".join(map(repr, self.by_view))
+        raise InputError(f"The model sees several views of sequences; choose one with .by_view[...]: {names}.")
+
+    def kmers(self, i: int, top: int | None = None) -> KmerTable:
+        """Return the words of sample i and what each adds to its decision value, by falling |weight|."""
+        if not -len(self.decision) <= i < len(self.decision):
+            raise InputError(f"There are {len(self.decision)} samples, so there is no sample {i}.")
+        sample = self._views.rows(np.array([i % len(self.decision)]))
+        sums: dict[Any, float] = {}
+        for words in self._words:
+            for kmer, position, weight in _words_in(words, sample):
+                key = (words.view, position, kmer)
+                sums[key] = sums.get(key, 0.0) + weight
+        rows = [(*key, weight) for key, weight in sums.items() if weight != 0.0]
+        columns = {
+            "kmer": np.array([kmer for _, _, kmer, _ in rows], dtype=object),
+            "position": np.array([position for _, position, _, _ in rows], dtype=np.int64),
+            "weight": np.array([weight for *_, weight in rows], dtype=np.float64),
+        }
+        if len(self.by_view) > 1:
+            columns["view"] = np.array([str(view) for view, *_ in rows], dtype=object)
+        return sorted_table(columns, top)
+
+
+def contributions(model: Any, X: Any, *, machine: int = 0) -> Contributions:
+    """Return what every term, letter and word adds to the decision values of some samples.
+
+    Parameters
+    ----------
+    model : fitted MKLClassifier, MKLRegressor or MKLOneClass
+    X : samples, as for `predict`
+    machine : int
+        Which machine, where there are several classes.
+
+    Returns
+    -------
+    Contributions
+        `terms`, `positions` (by letter), `kmers(i)`, `unplaced`, `intercept` and `decision`. Words that stand for
+        others, as in the mismatch kernel, are listed as they stand in the sample.
+
+    Examples
+    --------
+    >>> from kernelweave import MKLClassifier, WeightedDegree
+    >>> from kernelweave.explain import contributions
+    >>> model = MKLClassifier(WeightedDegree(degree=3)).fit(["AACC", "AAGC", "TTCC", "GTCG"], [1, 1, 0, 0])
+    >>> why = contributions(model, ["AACG"])
+    >>> bool(abs(why.positions.sum() + why.intercept - model.decision_function(["AACG"])[0]) < 1e-9)
+    True
+    """
+    fitted = machine_of(model)
+    if not (isinstance(machine, (int, np.integer)) and 0 <= machine < len(fitted.intercept_)):
+        raise InputError(f"machine must be a number from 0 to {len(fitted.intercept_) - 1}; got {machine!r}.")
+    views = fitted._at(X)[0]
+    parts = fitted._parts(views)[:, :, machine].T
+    intercept = float(fitted.intercept_[machine])
+    listed = [m for m, term in enumerate(fitted._terms) if _pieces_or_none(term)]
+    words: list[PlacedWords | FreeWords] = []
+    if listed and len(fitted.support_):
+        _, pieces, coef = chosen(fitted, listed, machine)
+        words = [*placed_words(fitted, pieces, coef), *free_words(fitted, pieces, coef)]
+    by_view: dict[Hashable, np.ndarray] = {}
+    for found in words:
+        added = _letters_in(found, views)
+        by_view[found.view] = by_view[found.view] + added if found.view in by_view else added
+    unplaced = np.delete(parts, listed, axis=1).sum(axis=1)
+    names = list(fitted.term_names_)
+    return Contributions(parts, parts.sum(axis=1) + intercept, intercept, names, by_view, unplaced, words, views)
+
+
+def _sequences(words: PlacedWords | FreeWords, X: Views) -> SequenceSet:
+    """Return the sequences that the words are looked up in, over the alphabet of the support."""
+    path: Path = words.path if isinstance(words, PlacedWords) else words.group.path
+    return _seen(X, path).sequences_like(words.support)
+
+
+def _letters_in(words: PlacedWords | FreeWords, X: Views) -> np.ndarray:
+    """What every letter of every sample gets, (n, letters)."""
+    sequences = _sequences(words, X)
+    out = np.zeros((len(X), int(sequences.lengths.max(initial=0)) + 1))
+    if isinstance(words, PlacedWords):
+        for rows, first, values in _placed_values(words, sequences, X):
+            size, degree, _ = values.shape
+            shares = values / np.arange(1, degree + 1)[:, None]
+            out[rows, first : first + size] += shares.sum(axis=1).T
+            for k in range(1, degree + 1):  # a word ends to count here
+                stop = min(first + size, out.shape[1] - k)
+                out[rows, first + k : stop + k] -= shares[: max(0, stop - first), k - 1].T
+        return np.cumsum(out, axis=1)[:, :-1]
+    place = sequences.offsets
+    flat = np.zeros(sequences.n_letters)
+    for starts, covers, values in _free_values(words, sequences, X):
+        for column in covers.T:
+            np.add.at(flat, starts + column, values / covers.shape[1])
+    for r in range(len(out)):
+        out[r, : place[r + 1] - place[r]] = flat[place[r] : place[r + 1]]
+    return out[:, :-1]
+
+
+def _words_in(words: PlacedWords | FreeWords, X: Views) -> Iterator[tuple[str, int, float]]:
+    """Yield (word, position, what it adds) of the one sample in X."""
+    sequences = _sequences(words, X)
+    codes, alphabet = sequences.codes(0), sequences.alphabet
+    if isinstance(words, PlacedWords):
+        for _, first, values in _placed_values(words, sequences, X):
+            for i, k in zip(*np.nonzero(values[:, :, 0]), strict=True):
+                start = first + int(i)
+                yield alphabet.decode(codes[start : start + k + 1]), start, float(values[i, k, 0])
+        return
+    for starts, covers, values in _free_values(words, sequences, X):
+        gapped = not is_text(words) and covers.shape[1] < shape_of(words).span
+        for start, columns, value in zip(starts, covers, values, strict=True):
+            columns = np.sort(columns)
+            text = alphabet.decode(codes[start + columns])
+            yield with_gaps(text, columns, shape_of(words).span) if gapped else text, int(start), float(value)
+
+
+def _placed_values(words: PlacedWords, sequences: SequenceSet, X: Views) -> Iterator[tuple[slice, int, np.ndarray]]:
+    """Yield (samples, first position, what words add by position, length and sample)."""
+    same_length(sequences, words.support)
+    for layer in words.layers:
+        if not layer.table.any():
+            continue
+        inverse = inverse_norms(layer.norms, X)
+        index = Words(words.support, layer.coef, layer.moves, np.ascontiguousarray(layer.table), apart=True)
+        degree = layer.table.shape[1]
+        for positions in index.ranges(0, words.length):
+            forest, size = index.build(positions), positions.stop - positions.start
+            for rows in blocks(len(sequences), max(1, BLOCK_NUMBERS // (size * degree))):
+                values = np.zeros((size * degree, rows.stop - rows.start))
+                index.look_up(forest, sequences.rows(rows), values)
+                shaped = values.reshape(size, degree, -1) * layer.table[positions, :, None]
+                yield rows, positions.start, shaped * inverse[rows]
+
+
+def _free_values(
+    words: FreeWords, sequences: SequenceSet, X: Views
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield (where words start in all letters, which letters from there on they cover, what they add)."""
+    inverse = inverse_norms(words.group.norms, X)
+    if is_text(words):
+        yield from _text_values(words, sequences, inverse)
+        return
+    starts, ids = find_places(words, sequences)
+    row = np.searchsorted(sequences.offsets, starts, side="right") - 1
+    rows = words.group.kernel.finish(words.group.vocabulary.map(sequences))
+    factor = (inverse if rows.scale is None else inverse * rows.scale)[row]
+    values = np.where(ids >= 0, np.append(words.normal, 0.0)[ids], 0.0)
+    if getattr(words.group.kernel, "values", "count") == "binary":  # all occurrences together count once
+        _, which, often = np.unique(np.column_stack([row, ids[:, 0]]), axis=0, return_inverse=True, return_counts=True)
+        factor = factor / often[which.ravel()]
+    columns = shape_of(words).columns
+    summed = values.reshape(len(values), len(columns), values.shape[1] // len(columns)).sum(axis=2)
+    for reading, covers in enumerate(columns):
+        yield starts, np.tile(covers, (len(starts), 1)), summed[:, reading] * factor
+
+
+def _text_values(
+    words: FreeWords, sequences: SequenceSet, inverse: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The same for words of text, one by one: each has its own length."""
+    kernel: Any = words.group.kernel
+    numbers: dict[str, int] = words.group.vocabulary.numbers  # type: ignore[attr-defined]
+    for r, text in enumerate(sequences):
+        found = words_of_text(kernel, text)
+        sizes = [len(c.encode(sequences.alphabet.encoding, "surrogateescape")) for c in text]
+        byte = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        all_words = [word for *_, word in found]
+        for start, stop, word in found:
+            if word in numbers:
+                share = 1.0 / all_words.count(word) if kernel.values == "binary" else 1.0
+                share /= len(found) if kernel.values == "frequency" else 1
+                value = words.normal[numbers[word]] * share * inverse[r]
+                covers = np.arange(byte[stop] - byte[start])[None]
+                yield np.array([sequences.offsets[r] + byte[start]]), covers, np.array([value])

@@ -1,0 +1,24 @@
+"""Displays in scikit-learn's style: a class each, `from_estimator(...)`, and `plot(ax=None)`.
+
+matplotlib is loaded by `plot` and not before.
+"""
+
+from __future__ import annotations
+
+from .convergence import ConvergenceDisplay
+from .curves import CurvesDisplay
+from .logo import SequenceLogoDisplay
+from .maps import KmerMapDisplay, MutationMapDisplay, PositionImportanceDisplay
+from .stability import StabilityDisplay
+from .weights import KernelWeightsDisplay
+
+__all__ = [
+    "ConvergenceDisplay",
+    "CurvesDisplay",
+    "KernelWeightsDisplay",
+    "KmerMapDisplay",
+    "MutationMapDisplay",
+    "PositionImportanceDisplay",
+    "SequenceLogoDisplay",
+    "StabilityDisplay",
+]

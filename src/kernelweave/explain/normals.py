@@ -1,0 +1,320 @@
+"""The normal of a fitted machine, word by word: Σ_q coef[q] φ(support q), with weights and scales inside.
+
+Words are *placed* (the weighted degree kernel: a word counts from one position on) or *free* (`Spectrum` and all
+others whose features are listed: a word counts wherever it lies).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..gram.feature_map import Group, Norm, Path, _seen
+from ..kernels import ExplicitKernel, Frozen, Kernel, Normalized, On, Only, Scaled, Split, Sum, WeightedDegree
+from ..kernels.sparse_rows import Rows
+from ..kernels.weighted_degree import code_matrix
+from ..sequences import Alphabet, SequenceSet
+from ..views import Views
+from .terms import machine_of
+
+
+@dataclass(frozen=True)
+class Piece:
+    """scale · core (or one part of it), seen through a path of columns, divided by norms."""
+
+    core: Any
+    path: Path
+    scale: float
+    norms: tuple[Norm, ...]
+    degree: int | None
+    position: int | None
+
+    @property
+    def placed(self) -> bool:
+        """Whether words count at their places only."""
+        return isinstance(self.core, WeightedDegree)
+
+    def inverse_norms(self, X: Views) -> np.ndarray:
+        """Return what every sample is multiplied with."""
+        return inverse_norms(self.norms, X)
+
+
+def inverse_norms(norms: Sequence[Norm], X: Views) -> np.ndarray:
+    """Return Π 1 / √k(x, x) of every sample over the kernels that it is divided by."""
+    return np.prod([np.ones(len(X)), *(norm.inverse(X) for norm in norms)], axis=0)
+
+
+def pieces_of(term: Kernel, path: Path = (), scale: float = 1.0, norms: tuple[Norm, ...] = ()) -> list[Piece]:
+    """Take a term apart into kernels with words, or say that it has none."""
+    if isinstance(term, On):
+        return pieces_of(term.kernel, (*path, term.columns), scale, norms)
+    if isinstance(term, Scaled):
+        return pieces_of(term.kernel, path, scale * term.scale, norms)
+    if isinstance(term, (Frozen, Split)):
+        return pieces_of(term.kernel, path, scale, norms)
+    if isinstance(term, Sum):
+        return [piece for part in term.kernels for piece in pieces_of(part, path, scale, norms)]
+    if isinstance(term, Normalized):
+        return pieces_of(term.kernel, path, scale, (*norms, Norm(path, term.kernel)))
+    degree, position = (term.degree, term.position) if isinstance(term, Only) else (None, None)
+    core: Any = term.kernel if isinstance(term, Only) else term
+    if isinstance(core, Normalized):  # a part is divided by the norms of the whole
+        norms, core = (*norms, Norm(path, core.kernel)), core.kernel
+    if not isinstance(core, (WeightedDegree, ExplicitKernel)):
+        raise InputError(
+            f"{term!r} has no words to weigh. Words are read from WeightedDegree, Spectrum, Mismatch, GappedKmer and "
+            "BagOfWords; what any term adds to predictions is in contributions(model, X).terms."
+        )
+    return [Piece(core, path, scale, norms, degree, position)]
+
+
+@dataclass
+class Layer:
+    """Placed words of one kernel: word u at i weighs table[i, k − 1] Σ_q Σ_s coef[q] moves[s] [q shows u at i + s].
+
+    A sample x is in addition divided by its `norms`; `typical` is what that comes to on average.
+    """
+
+    table: np.ndarray
+    moves: list[tuple[int, float]]
+    coef: np.ndarray
+    norms: tuple[Norm, ...]
+    typical: float
+
+
+@dataclass
+class PlacedWords:
+    """All placed words of some terms on one view; `support` are the sequences with coefficients."""
+
+    path: Path
+    support: SequenceSet
+    layers: list[Layer] = field(default_factory=list)
+
+    @property
+    def view(self) -> Hashable:
+        """The name of the view."""
+        return label_of(self.path)
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The letters of the words."""
+        return self.support.alphabet
+
+    @property
+    def length(self) -> int:
+        """Letters of a sequence."""
+        return int(self.support.require_length())
+
+    @property
+    def degree(self) -> int:
+        """Longest word."""
+        return max(layer.table.shape[1] for layer in self.layers)
+
+    @cached_property
+    def stacked(self) -> tuple[np.ndarray, ...]:
+        """All support sequences in all their moves, one below the other.
+
+        codes (Q, length) uint8, coef (Q,), layer (Q,), tables (n_layers, length, degree), owner (Q,): whose copy it is.
+        Coefficients hold the typical norm of a sample.
+        """
+        rows = code_matrix(self.support)
+        n, length = rows.shape
+        tables = np.zeros((len(self.layers), length, self.degree))
+        codes, coef, number = [], [], []
+        for m, layer in enumerate(self.layers):
+            tables[m, :, : layer.table.shape[1]] = layer.table
+            for shift, weight in layer.moves:
+                moved = np.full((n, length), 255, np.uint8)
+                low, high = max(0, -shift), max(0, min(length, length - shift))
+                moved[:, low:high] = rows[:, low + shift : high + shift]
+                codes.append(moved)
+                coef.append(layer.coef * weight * layer.typical)
+                number.append(np.full(n, m))
+        owner = np.tile(np.arange(n), len(codes))
+        return np.concatenate(codes), np.concatenate(coef), np.concatenate(number), tables, owner
+
+
+@dataclass
+class FreeWords:
+    """One group of free words of a term: feature u adds normal[u] · (its value in x) to x, divided by norms of x."""
+
+    group: Group
+    support: SequenceSet
+    rows: Rows
+    normal: np.ndarray
+    typical: float
+
+    @property
+    def view(self) -> Hashable:
+        """The name of the view."""
+        return label_of(self.group.path)
+
+    @property
+    def count(self) -> np.ndarray:
+        """In how many support sequences every feature occurs."""
+        return np.bincount(self.rows.ids, minlength=self.rows.n_columns)
+
+
+@dataclass(frozen=True)
+class WordView:
+    """Terms whose words can be read together: one view, placed or free."""
+
+    view: Hashable
+    placed: bool
+    terms: tuple[int, ...]
+
+
+# -- from a model to its words ---------------------------------------------------------------------------------------
+
+
+def word_views(model: Any) -> list[WordView]:
+    """Return which terms of a model have words, in groups that can be read together.
+
+    Parameters
+    ----------
+    model : fitted MKLClassifier, MKLRegressor or MKLOneClass
+
+    Returns
+    -------
+    list of WordView
+        `view` names the column (None where there is only one), `placed` says whether words have positions, and `terms`
+        is what `kmer_scores`, `importance`, `poim` and `logo` take as `term`.
+
+    Examples
+    --------
+    >>> from kernelweave import MKLClassifier, Spectrum, WeightedDegree
+    >>> from kernelweave.explain import word_views
+    >>> model = MKLClassifier(WeightedDegree(degree=2) + Spectrum(k=2), norm="fixed")
+    >>> word_views(model.fit(["ACG", "ATG", "CCC"], [0, 0, 1]))
+    [WordView(view=None, placed=True, terms=(0,)), WordView(view=None, placed=False, terms=(1,))]
+    """
+    found: dict[tuple[Hashable, bool], list[int]] = {}
+    for m, term in enumerate(machine_of(model)._terms):
+        kinds = {(label_of(piece.path), piece.placed) for piece in _pieces_or_none(term)}
+        if len(kinds) == 1:
+            found.setdefault(kinds.pop(), []).append(m)
+    return [WordView(view, placed, tuple(terms)) for (view, placed), terms in found.items()]
+
+
+def label_of(path: Path) -> Hashable:
+    """Return the name of a view: None where nothing was chosen."""
+    return None if not path else path[0] if len(path) == 1 else path
+
+
+def _pieces_or_none(term: Kernel) -> list[Piece]:
+    try:
+        return pieces_of(term)
+    except InputError:
+        return []
+
+
+def chosen(model: Any, term: Any, machine: int) -> tuple[Any, list[tuple[float, Piece]], np.ndarray]:
+    """Return the machine, (weight / scale, piece) of every chosen term that counts, and the coefficients.
+
+    Terms without words are left out where `term` is None, and are an error where they are named.
+    """
+    fitted = machine_of(model)
+    coef = _row("machine", fitted.dual_coef_, machine)
+    weights = np.atleast_2d(fitted.weights_)
+    weights = weights[0] if len(weights) == 1 else weights[machine]
+    if term is None:
+        listed = [m for m, one in enumerate(fitted._terms) if _pieces_or_none(one)]
+        if not listed:
+            pieces_of(fitted._terms[0])  # says why there are none
+    else:
+        listed = _numbers(fitted, term)
+    pieces = [(float(weights[m] / fitted.scales_[m]), piece) for m in listed for piece in pieces_of(fitted._terms[m])]
+    if len(fitted.support_) == 0:
+        raise InputError("The machine has no support samples: it answers with its intercept and has learned no words.")
+    return fitted, pieces, coef
+
+
+def _row(name: str, values: np.ndarray, number: int) -> np.ndarray:
+    if not (isinstance(number, (int, np.integer)) and -len(values) <= number < len(values)):
+        raise InputError(f"{name} must be a number from 0 to {len(values) - 1}; got {number!r}.")
+    return values[number]
+
+
+def _numbers(fitted: Any, term: Any) -> list[int]:
+    """Return the numbers of terms that are given as numbers or names, one or several."""
+    out = []
+    for one in term if isinstance(term, (list, tuple, range, np.ndarray)) else [term]:
+        if isinstance(one, str) and one in fitted.term_names_:
+            out.append(fitted.term_names_.index(one))
+        elif isinstance(one, (int, np.integer)) and 0 <= one < len(fitted._terms):
+            out.append(int(one))
+        else:
+            names = ", ".join(fitted.term_names_[:5]) + (", ..." if len(fitted._terms) > 5 else "")
+            raise InputError(
+                f"There is no term {one!r}; use a number from 0 to {len(fitted._terms) - 1} or a name: {names}."
+            )
+    return out
+
+
+def placed_words(fitted: Any, pieces: list[tuple[float, Piece]], coef: np.ndarray) -> list[PlacedWords]:
+    """Return the placed words among the pieces, one record per view."""
+    views = fitted._support_views
+    kept = np.flatnonzero(coef)
+    merged: dict[Any, tuple[Piece, list[tuple[float, Piece]]]] = {}
+    for factor, piece in pieces:
+        if piece.placed:
+            key = (piece.core, repr(piece.path), repr([(norm.path, norm.kernel) for norm in piece.norms]))
+            merged.setdefault(key, (piece, []))[1].append((factor, piece))
+    found: dict[Any, PlacedWords] = {}
+    for first, parts in merged.values():
+        support = first.core.sequences(_seen(views, first.path)).rows(kept)
+        words = found.setdefault((repr(first.path), support.alphabet), PlacedWords(first.path, support))
+        words.layers += _layers(first, parts, words.length, coef[kept], first.inverse_norms(views)[kept])
+    return list(found.values())
+
+
+def _layers(
+    first: Piece, parts: list[tuple[float, Piece]], length: int, coef: np.ndarray, inverse: np.ndarray
+) -> Iterator[Layer]:
+    """Yield the parts of one kernel as layers: one, or one per shift where positions have weights of their own."""
+    core: WeightedDegree = first.core
+    base = np.tile(core.degree_weights(), (length, 1)) if core.shift else core.table(length)
+    mixed = np.zeros_like(base)
+    for factor, part in parts:
+        row = slice(None) if part.position is None else part.position
+        mixed[row, slice(None) if part.degree is None else part.degree - 1] += factor * part.scale
+    table, given = base * mixed, (coef * inverse, first.norms, float(inverse.mean()))
+    if not core.shift:
+        yield Layer(table, [(0, 1.0)], *given)
+        return
+    delta, starts = core.distance_weights(), core.start_weights(length)
+    moves = [(s, float(delta[abs(s)]) * (2.0 if s == 0 else 1.0)) for s in range(1 - len(delta), len(delta))]
+    if starts is None:
+        yield Layer(table, moves, *given)
+        return
+    for s, weight in moves:
+        i = np.arange(length)
+        there = (i + s >= 0) & (i + s < length)
+        roots = np.sqrt(starts * np.where(there, starts[np.clip(i + s, 0, length - 1)], 0.0))
+        yield Layer(table * roots[:, None], [(s, weight)], *given)
+
+
+def free_words(fitted: Any, pieces: list[tuple[float, Piece]], coef: np.ndarray) -> Iterator[FreeWords]:
+    """Yield the free words among the pieces, one group of features after another."""
+    from .._fast.sparse import scatter
+
+    views, kept = fitted._support_views, np.flatnonzero(coef)
+    for factor, piece in pieces:
+        if piece.placed:
+            continue
+        inverse = piece.inverse_norms(views)[kept]
+        support = piece.core.sequences(_seen(views, piece.path)).rows(kept)
+        for weight, vocabulary in piece.core.parts(support.alphabet, piece.degree):
+            group = Group(piece.core, vocabulary, support.alphabet, piece.path, weight, piece.norms)
+            rows = piece.core.finish(vocabulary.fit(support))
+            scales = np.ones(len(kept)) if rows.scale is None else rows.scale
+            normal = np.zeros(rows.n_columns)
+            ids, counts, starts = rows.arrays
+            scatter(ids, counts, starts, np.arange(len(kept)), coef[kept] * inverse * scales, normal)
+            normal *= factor * piece.scale * weight
+            yield FreeWords(group, support, rows, normal, float((inverse * scales).mean()))

@@ -1,0 +1,143 @@
+"""The same model fitted many times: on all samples, on bootstrap samples, and with permuted labels."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from itertools import chain, zip_longest
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+from ..errors import DataWarning, InputError
+from ..parallel import for_blocks
+from ..views import Views
+from .terms import machine_of
+
+
+class Refits:
+    """The fit on all samples and all refits; what is done is kept as it comes.
+
+    Every refit is on a bootstrap sample, with labels as they are or permuted, and is judged on the samples left out.
+    """
+
+    def __init__(
+        self, model: Any, X: Views, y: np.ndarray | None, rng: Any, n_bootstrap: int, n_permutations: int, callback: Any
+    ) -> None:
+        self.model, self.X, self.y, self.callback = model, X, y, callback
+        # every refit has a stream of its own, so neither threads nor the other kind's number change what it draws
+        first, streams_b, streams_p = rng.spawn(3)
+        self.streams = [first, *_in_turn(streams_b.spawn(n_bootstrap), streams_p.spawn(n_permutations))]
+        self.kinds = ["fit", *_in_turn(["bootstrap"] * n_bootstrap, ["permuted"] * n_permutations)]
+        #: Weights and gains of every fit that is done.
+        self.results: list[tuple[np.ndarray, np.ndarray] | None] = [None] * len(self.kinds)
+        self.machine: Any = None
+        self.lock = threading.Lock()
+        self.done = self.unconverged = 0
+        self.started = time.monotonic()
+
+    def run(self, n_jobs: int) -> bool:
+        """Do all refits, and return whether they were interrupted."""
+        with warnings.catch_warnings():
+            # once for all threads: filters belong to the process; what matters of them is in the note
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", DataWarning)
+            try:
+                self._do(0)  # first and alone: what the views remember is there for all threads
+                for_blocks(lambda part: self._do(1 + part.start), len(self.kinds) - 1, 1, n_jobs)
+            except KeyboardInterrupt:
+                if self.machine is None:
+                    raise
+                return True
+        return False
+
+    def _do(self, number: int) -> None:
+        machine, gains = self._refit(self.kinds[number], self.streams[number])
+        if self.machine is not None and machine.term_names_ != self.machine.term_names_:
+            raise InputError(
+                "The refits do not have the same terms, so their weights cannot be compared: a search that chooses "
+                "among kernels may end with another one each time. Use the model that it found, best_estimator_."
+            )
+        with self.lock:
+            self.results[number] = np.ravel(machine.weights_), gains
+            self.machine = machine if number == 0 else self.machine
+            self.unconverged += not machine.converged_
+            self.done += 1
+            entry = {"done": self.done, "total": len(self.kinds), "seconds": time.monotonic() - self.started}
+            if self.callback is not None:
+                self.callback(entry)
+
+    def _refit(self, kind: str, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
+        """Return a fitted machine, and what every term gains on the samples left out."""
+        y = rng.permutation(self.y) if kind == "permuted" and self.y is not None else self.y
+        rows = self._draw(rng, y)
+        model = clone(self.model)
+        unset = [name for name, value in model.get_params().items() if name.endswith("random_state") and value is None]
+        model.set_params(**{name: int(rng.integers(2**31)) for name in sorted(unset)})
+        ours = hasattr(type(model), "_parts")  # our own machines take views, which remember what they have read
+        if kind == "fit":
+            machine = machine_of(model.fit(self.X if ours else self.X.native(), y))
+            return machine, np.zeros(machine.weights_.size)
+        if ours:  # a weight of two is the same as being there twice, and needs no copy
+            model.fit(self.X, y, sample_weight=np.bincount(rows, minlength=len(self.X)))
+        else:
+            model.fit(self.X.rows(rows).native(), None if y is None else y[rows])
+        left = np.setdiff1d(np.arange(len(self.X)), rows)
+        if y is None or len(left) == 0:
+            return machine_of(model), np.zeros(machine_of(model).weights_.size)
+        views = self.X.rows(left)
+        return machine_of(model), gains(model, views if ours else views.native(), y[left])
+
+    def _draw(self, rng: np.random.Generator, y: np.ndarray | None) -> np.ndarray:
+        """Return the rows of a bootstrap sample, class by class for labels so that none gets lost."""
+        if y is None or not is_classifier(self.model):
+            return rng.integers(len(self.X), size=len(self.X))
+        groups = [np.flatnonzero(y == c) for c in np.unique(y)]
+        return np.concatenate([rng.choice(group, size=len(group)) for group in groups])
+
+    def found(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return weights and gains of the finished refits of one kind, a row each."""
+        rows = [r for r, k in zip(self.results, self.kinds, strict=True) if k == kind and r is not None]
+        shape = (len(rows), self.machine.weights_.size)
+        return np.array([w for w, _ in rows]).reshape(shape), np.array([g for _, g in rows]).reshape(shape)
+
+    def note(self, interrupted: bool) -> str:
+        """Return what the reader should know."""
+        said = []
+        if interrupted:
+            said.append(f"interrupted after {self.done} of {len(self.kinds)} fits, so this is what those say")
+        if self.unconverged:
+            said.append(f"{self.unconverged} of {self.done} fits stopped before their gap was below tol")
+        return "; ".join(said)
+
+
+def gains(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+    """Return gain[m] = Σ_i (y_i − mean y) · part_m(i) / Σ_i |y_i − mean y|, with y = ±1 for labels.
+
+    For two classes that is half the difference of the classes' means of what term m adds to the decision values. Over
+    several machines with shared weights gains are added up; with weights of their own, every machine has its own.
+    """
+    last = getattr(model, "best_estimator_", model)
+    if hasattr(last, "steps"):
+        X, last = last[:-1].transform(X) if len(last.steps) > 1 else X, last.steps[-1][1]
+    parts = last._parts(X)
+    classes = getattr(last, "classes_", None)
+    if classes is None:
+        targets = np.asarray(y, dtype=np.float64)[:, None]
+    else:
+        positive = classes[1:] if len(classes) == 2 else classes
+        targets = np.where(y[:, None] == positive, 1.0, -1.0)
+    targets = targets - targets.mean(axis=0)
+    sizes = np.abs(targets).sum(axis=0)
+    each = np.einsum("mnc,nc->cm", parts, targets) / np.where(sizes > 0, sizes, 1.0)[:, None]
+    return np.ravel(each) if last.weights_.ndim == 2 else each.sum(axis=0)
+
+
+def _in_turn(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    """Return both lists in turn, so that an interrupt leaves some of each."""
+    nothing = object()
+    return [item for item in chain.from_iterable(zip_longest(a, b, fillvalue=nothing)) if item is not nothing]

@@ -1,0 +1,124 @@
+"""Terms of a fitted model, one row each: what they are, their weights, and their part in the decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import InputTypeError
+from ..kernels.base import On
+from ..kernels.strings import Only
+from .tables import Table
+
+
+class TermTable(Table):
+    """One row per term of a fitted model; see `term_table`."""
+
+    def to_text(self, top: int = 20) -> str:
+        """Return the terms of the largest weights as plain text."""
+        order = np.argsort(-self["weight"], kind="stable")[:top]
+        figures = [name for name in self.columns if name != "name" and self[name].dtype.kind == "f"]
+        lines = ["  ".join([*(f"{name:>10}" for name in figures), "term"])]
+        lines += ["  ".join([*(f"{self[name][m]:>10.4g}" for name in figures), self["name"][m]]) for m in order]
+        if len(self) > top:
+            lines.append(f"and {len(self) - top} more terms")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where terms stand that are parts of one split kernel.
+
+    `degrees` and `positions` hold one number per term, −1 where a term has none; `whole` is the kernel that was split,
+    or None where the terms are not all parts of one.
+    """
+
+    degrees: np.ndarray
+    positions: np.ndarray
+    whole: str | None
+
+
+def term_table(model: Any, X: Any = None) -> TermTable:
+    """Return name, weight and, given samples, share of every term.
+
+    share[m] = Σ_i part_m(i) · f(i) / Σ_i f(i)²: the part of term m in the variance of the decision values f, both with
+    their means taken off. The shares add up to 1; a share below zero belongs to a term that works against the others.
+
+    Parameters
+    ----------
+    model : fitted MKLClassifier, MKLRegressor or MKLOneClass
+        Or a pipeline or a search that ends with one; X is then what that last step is given.
+    X : samples, optional
+        For the column "share".
+
+    Returns
+    -------
+    TermTable
+        Columns "name", "weight", and "share" with X; "degree" and "position" for the parts of split kernels, −1 where a
+        term has none; with one set of weights per class, "weight" is their mean and "weight of <class>" each of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernelweave import RBF, Linear, MKLClassifier
+    >>> from kernelweave.explain import term_table
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> table = term_table(MKLClassifier(RBF(1.0) + Linear()).fit(X, y), X)
+    >>> table["name"].tolist()
+    ['RBF(gamma=1.0)', 'Linear()']
+    >>> float(table["share"].sum().round(6))
+    1.0
+    """
+    machine = machine_of(model)
+    weights = np.atleast_2d(machine.weights_)
+    columns: dict[str, Any] = {"name": np.array(machine.term_names_), "weight": weights.mean(axis=0)}
+    if machine.weights_.ndim == 2:
+        columns |= {f"weight of {c}": row for c, row in zip(machine.classes_, weights, strict=True)}
+    if X is not None:
+        columns["share"] = machine._split(X, 1.0)
+    places = places_of(machine._terms)
+    for name, values in (("degree", places.degrees), ("position", places.positions)):
+        if (values >= 0).any():
+            columns[name] = values
+    return TermTable(columns)
+
+
+def machine_of(model: Any) -> Any:
+    """Return the fitted machine with learned weights, also from inside a search or a pipeline."""
+    machine = getattr(model, "best_estimator_", model)
+    machine = machine.steps[-1][1] if hasattr(machine, "steps") else machine
+    if not hasattr(type(machine), "_parts"):
+        raise InputTypeError(
+            "A model with learned weights is needed: MKLClassifier, say, or a pipeline or search that ends with one; "
+            f"got {type(machine).__name__}."
+        )
+    check_is_fitted(machine)
+    return machine
+
+
+def places_of(terms: Sequence[Any]) -> Places:
+    """Return degree and position of every term that is a part of a split kernel."""
+    found = [_part(term) for term in terms]
+    degrees, positions = (
+        np.array(
+            [-1 if part is None or part.chosen[what] is None else part.chosen[what] for part, _ in found], dtype=int
+        )
+        for what in ("degree", "position")
+    )
+    wholes = {None if part is None else f"{part.kernel!r}{view}" for part, view in found}
+    return Places(degrees, positions, wholes.pop() if len(wholes) == 1 else None)
+
+
+def _part(term: Any) -> tuple[Only | None, str]:
+    """Return the part of a split kernel that a term is, and the view it looks at as text."""
+    view = ""
+    while isinstance(term, On):
+        view, term = f".on({term.columns!r}){view}", term.kernel
+    return (term if isinstance(term, Only) else None), view

@@ -1,0 +1,170 @@
+"""Features of some samples as coordinate descent needs them: a normal that is read and added to sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels.sparse_rows import Rows
+from ..kernels.weighted_degree import code_matrix
+from ..views import Views
+from .families import Family
+
+#: Letters that are read off the sequences instead of being stored: as many as give about one sequence per word.
+MAX_SHORT = 8
+SPARE = 3
+
+
+@dataclass
+class Descent:
+    """Samples in feature space at given weights, with a normal Σ_i a[i] φ_i that follows the coefficients."""
+
+    space: Any
+    #: k(x, x) of every sample.
+    diag: np.ndarray
+
+    def set(self, a: np.ndarray) -> None:
+        """Make the normal anew from the coefficients: rounding starts afresh."""
+        from .._fast.coordinate import rebuild
+
+        rebuild(self.space, a)
+
+    def f(self, a: np.ndarray) -> np.ndarray:
+        """Return K a, where the normal is that of a."""
+        from .._fast.coordinate import read_all
+
+        out = np.empty(len(a))
+        read_all(self.space, a, out)
+        return out
+
+
+class Coordinates:
+    """The features of some samples. Their weights come later, and may change; their structure does not."""
+
+    def at(self, weights: np.ndarray) -> Descent:
+        """Return the samples at these weights, with a normal of zero."""
+        raise NotImplementedError
+
+
+class WordCoordinates(Coordinates):
+    """The words of a weighted degree kernel at their positions, for one family of terms.
+
+    Short words of DNA are read off the sequences, longer ones are kept where two samples share them: 4 bytes a letter,
+    and about 20 bytes for every stretch of words that the same samples share.
+    """
+
+    def __init__(self, family: Family, X: Views, factors: np.ndarray) -> None:
+        from .._fast.bits import ambiguous_rows, pack_words
+        from .._fast.coordinate import shared_words
+
+        self.family, self.factors = family, factors
+        own = family.sequences(X)
+        self.codes, size = code_matrix(own), own.alphabet.size
+        n, self.length = self.codes.shape
+        roots = family.roots(X)
+        self.roots = np.ones(n) if roots is None else roots
+        self.doubtful = ambiguous_rows(self.codes, size)
+        degree = family.core.degree
+        exact = size == 4 and degree <= 32
+        self.short = short_letters(n, degree) if exact and not len(self.doubtful) else 0
+        self.words = np.ascontiguousarray(pack_words(self.codes).T) if self.short else np.zeros((n, 1), np.uint64)
+        self.leaf, spans, self.positions = shared_words(self.codes, degree, self.short, size, exact)
+        self.spans, self.above = spans[:, :2].astype(np.int16), np.ascontiguousarray(spans[:, 2])
+
+    def at(self, weights: np.ndarray) -> Descent:
+        from .._fast.coordinate import Space, stored
+
+        table = fitting(self.family.table(self.length, (weights * self.factors)[self.family.numbers]))
+        sums = np.zeros((self.length, table.shape[1] + 1))
+        np.cumsum(table, axis=1, out=sums[:, 1:])
+        nodes = np.zeros((len(self.spans), 2))
+        nodes[:, 1] = sums[self.positions, self.spans[:, 1]] - sums[self.positions, self.spans[:, 0]]
+        width = sum(16 ** (j + 1) for j in range(self.short // 2))
+        top = np.zeros((self.length if self.short else 0, width))
+        n = len(self.leaf)
+        diag = self.roots**2 * own_values(self.codes, self.doubtful, table)
+        starts, slots, counts, normal = _nothing_listed(n)
+        space = Space(
+            self.words, top, np.ascontiguousarray(table[:, : self.short]), self.leaf, nodes, self.above,
+            starts, slots, counts, normal, self.roots, np.zeros(n),
+        )  # fmt: skip
+        stored(space, space.alone)
+        np.subtract(diag, space.alone, out=space.alone)
+        return Descent(space, diag)
+
+
+class ListedCoordinates(Coordinates):
+    """Listed features with their counts, those of a single sample left out."""
+
+    def __init__(self, parts: Sequence[tuple[int, Rows]], factors: np.ndarray) -> None:
+        self.factors, self.n = factors, len(parts[0][1])
+        self.diags = [(m, part.diag) for m, part in parts]
+        found, first = [], 0
+        terms, sizes = [], []
+        for m, part in parts:
+            often = np.bincount(part.ids, minlength=part.n_columns) > 1
+            rows = np.repeat(np.arange(self.n), np.diff(part.starts))
+            kept = often[part.ids]
+            values = part.counts[kept].astype(np.float64)
+            if part.scale is not None:
+                values *= part.scale[rows[kept]]
+            numbers = np.cumsum(often) - 1 + first
+            found.append((rows[kept], numbers[part.ids[kept]], values))
+            n_kept = int(often.sum())
+            first += n_kept
+            terms.append(np.full(n_kept, m))
+            sizes.append(np.full(n_kept, part.weight))
+        rows, slots, self.counts = (np.concatenate(column) for column in zip(*found, strict=True))
+        order = np.argsort(rows, kind="stable")
+        self.slots, self.counts = slots[order].astype(np.int32), self.counts[order]
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n))]).astype(np.int64)
+        self.term_of, self.weight_of = np.concatenate(terms), np.concatenate(sizes)
+
+    def at(self, weights: np.ndarray) -> Descent:
+        from .._fast.coordinate import Space, stored
+
+        scaled = weights * self.factors
+        normal = np.zeros((len(self.term_of), 2))
+        normal[:, 1] = scaled[self.term_of] * self.weight_of
+        diag = np.sum([scaled[m] * diag for m, diag in self.diags], axis=0)
+        words, leaf = np.zeros((self.n, 1), np.uint64), np.zeros((self.n, 0), np.int32)
+        space = Space(
+            words, np.zeros((0, 0)), np.zeros((0, 0)), leaf, np.zeros((0, 2)), np.zeros(0, np.int32),
+            self.starts, self.slots, self.counts, normal, np.ones(self.n), np.zeros(self.n),
+        )  # fmt: skip
+        stored(space, space.alone)
+        np.subtract(diag, space.alone, out=space.alone)
+        return Descent(space, diag)
+
+
+def short_letters(n: int, degree: int) -> int:
+    """Return how many letters are read off the sequences: even, and with about one sequence per word."""
+    short = 2
+    while short + 2 <= min(MAX_SHORT, degree) and 4 ** (short + SPARE) <= n:
+        short += 2
+    return short if degree >= 2 else 0
+
+
+def fitting(table: np.ndarray) -> np.ndarray:
+    """Return the weights of every position and degree, (length, degree), zero where the word would leave the window."""
+    length, degree = table.shape
+    return np.where(np.arange(length)[:, None] + np.arange(1, degree + 1) <= length, table, 0.0)
+
+
+def own_values(codes: np.ndarray, doubtful: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return k(x, x) of every sequence at these weights: the same for all whose letters are known."""
+    from .._fast.weighted_degree import cumulative, wd_pairs
+
+    out = np.full(len(codes), fitting(table).sum())
+    if len(doubtful):
+        some, part = codes[doubtful], np.empty(len(doubtful))
+        wd_pairs(some, some, cumulative(table), part)
+        out[doubtful] = part
+    return out
+
+
+def _nothing_listed(n: int) -> tuple[np.ndarray, ...]:
+    return np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 2))

@@ -1,0 +1,315 @@
+"""Words of many sequences added up once and then looked up: what products without a matrix are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..kernels.weighted_degree import code_matrix
+from ..parallel import blocks, for_blocks
+from ..sequences import SequenceSet
+from .base import BLOCK_BYTES
+from .families import Family, block_of, is_even
+
+#: With fewer support sequences than the first, or fewer new ones than the second, comparing pairs is quicker.
+FEW_SUPPORT, FEW_QUERIES = 200, 10_000
+#: How many times longer a pair takes where positions differ in weight.
+UNEVEN_PAIR = 100.0
+#: Positions whose tables are built in one go, at most; fewer for more than this many support letters.
+MAX_POSITIONS, MAX_LETTERS = 24, 2_400_000
+#: Bytes of tables that are held at a time; where all positions take more, queries pass several times.
+WAVE_BYTES = 512 * 2**20
+#: Queries that pass the tables together, and up to how many they are remembered in the form that tables read.
+CHUNK, REMEMBERED = 1 << 17, 200_000
+#: Fewer queries than this do not make up for bringing the tables into the cache once more.
+SMALLEST_CHUNK = 1 << 14
+
+
+class Words:
+    """The words of the support with their weights, ready to be built into tables, one range of positions at a time.
+
+    Parameters
+    ----------
+    table : array of shape (length, degree)
+        The weight of every position and degree.
+    apart : bool
+        Leave the weights of the degrees out, so that queries get one value for each.
+    """
+
+    def __init__(
+        self,
+        support: SequenceSet,
+        coef: np.ndarray,
+        moves: list[tuple[int, float]],
+        table: np.ndarray,
+        apart: bool = False,
+    ) -> None:
+        self.table, self.apart = table, apart
+        self.n_letters = support.alphabet.size
+        self.letters, self.coef = _moved(_letters(support), coef, moves)
+        self.exact = self.n_letters == 4 and table.shape[1] <= 32
+
+    def ranges(self, first: int, last: int) -> list[slice]:
+        """Cut positions into ranges whose tables are built in one go."""
+        size = max(2, min(MAX_POSITIONS, MAX_LETTERS // max(1, len(self.coef))))
+        return [slice(first + part.start, first + part.stop) for part in blocks(last - first, size)]
+
+    def used(self) -> list[slice]:
+        """Return the ranges of the positions that have any weight."""
+        starts = np.flatnonzero(self.table.any(axis=1))
+        return self.ranges(int(starts[0]), int(starts[-1]) + 1) if len(starts) else []
+
+    def waves(self, ranges: Sequence[slice], n_jobs: int) -> Iterator[list[tuple[slice, Any]]]:
+        """Yield ranges with their tables: all of them at once where they fit, else as many as do."""
+        if not ranges:
+            return
+        width = ranges[0].stop - ranges[0].start
+        one = table_bytes(len(self.coef), self.n_letters, width, self.table.shape[1])
+        size = max(n_jobs, WAVE_BYTES // one)
+        for wave in blocks(len(ranges), size):
+            yield self.build_all(ranges[wave], n_jobs)
+
+    def build_all(self, ranges: Sequence[slice], n_jobs: int = 1) -> list[tuple[slice, Any]]:
+        """Return some ranges with their tables."""
+        built: list[Any] = [None] * len(ranges)
+
+        def work(part: slice) -> None:
+            for r in range(part.start, part.stop):
+                built[r] = self.build(ranges[r])
+
+        for_blocks(work, len(ranges), 1, n_jobs)
+        return list(zip(ranges, built, strict=True))
+
+    def build(self, positions: slice) -> Any:
+        """Return the tables and tries of some positions."""
+        from .._fast.forest import build_forest, table_depth
+
+        short = table_depth(len(self.coef), self.n_letters, self.table.shape[1])
+        first, last = positions.start, positions.stop
+        return build_forest(
+            self.letters, self.coef, self.table, first, last, short, self.n_letters, self.exact, not self.apart
+        )
+
+    def look_up(self, forest: Any, queries: SequenceSet, out: np.ndarray) -> None:
+        """Add the scores of the queries to out: (1 or positions, n), each times the degrees where they are apart."""
+        from .._fast.linadd import add_degree_scores, add_scores
+
+        asked = queries_of(queries, slice(0, len(queries)), self.exact)
+        (add_degree_scores if self.apart else add_scores)(forest, asked, out)
+
+
+def _letters(support: SequenceSet) -> np.ndarray:
+    """The letters of the support, (length, n); of many sequences, nothing else is kept."""
+    if len(support) <= REMEMBERED:
+        return np.ascontiguousarray(code_matrix(support).T)
+    out = np.empty((support.require_length(), len(support)), np.uint8)
+    for part in blocks(len(support), CHUNK):
+        out[:, part] = code_matrix(support.rows(part)).T
+    return out
+
+
+def _moved(letters: np.ndarray, coef: np.ndarray, moves: list[tuple[int, float]]) -> tuple[np.ndarray, np.ndarray]:
+    """Letters (L, Q) of the support, once per shift, with the weight of the shift in its coefficients."""
+    if moves == [(0, 1.0)]:
+        return letters, coef
+    length = len(letters)
+    copies = np.full((length, len(moves), letters.shape[1]), 255, np.uint8)
+    for number, (shift, _) in enumerate(moves):
+        low, high = max(0, -shift), min(length, length - shift)
+        copies[low:high, number] = letters[low + shift : high + shift]
+    weights = np.array([weight for _, weight in moves])
+    return copies.reshape(length, -1), np.multiply.outer(weights, coef).ravel()
+
+
+def table_bytes(n_words: int, n_letters: int, n_positions: int, degree: int) -> int:
+    """Return what the tables of so many words at every position take, roughly and rather too much."""
+    from .._fast.forest import table_depth
+
+    return int(n_positions * (64 * n_words + 16 * n_letters ** table_depth(n_words, n_letters, degree)))
+
+
+def words_of(family: Family, table: np.ndarray, support: SequenceSet, coef: np.ndarray) -> Words:
+    """Return the words of Σ_q coef[q] k(support q, ·) with a weight per position and degree."""
+    used = np.flatnonzero(table.any(axis=0))[-1] + 1 if table.any() else 1
+    return Words(support, coef, family.moves(), np.ascontiguousarray(table[:, :used]))
+
+
+# -- queries ---------------------------------------------------------------------------------------------------------
+
+
+def queries_of(queries: SequenceSet, part: slice, exact: bool) -> Any:
+    """Return some queries as tables read them: words of 64 bits (exact) or codes.
+
+    Of many, only these rows are ever unpacked, and nothing of them is kept.
+    """
+    from .._fast.linadd import take_queries
+
+    if len(queries) > REMEMBERED:
+        some = queries.rows(part)
+        return _packed(some) if exact else code_matrix(some)
+    if not exact:
+        return code_matrix(queries)[part]
+    whole = queries.derived("queries", _packed)
+    return whole if part == slice(0, len(queries)) else take_queries(whole, part.start, part.stop)
+
+
+def _packed(queries: SequenceSet) -> Any:
+    """Sequences of DNA as words; those that are packed already need only their few unknown letters unpacked."""
+    from .._fast.bits import valid_runs
+    from .._fast.linadd import Packed, pack_queries, pack_rows
+
+    rows = queries.packed_rows()
+    if rows is None:
+        return pack_queries(code_matrix(queries))
+    length = queries.require_length()
+    doubtful = np.unique(queries.unknown // length)
+    runs = valid_runs(code_matrix(queries.rows(doubtful)), np.arange(len(doubtful)), 4)
+    return Packed(pack_rows(rows, length), doubtful, runs)
+
+
+def chunk_size(n: int, n_jobs: int) -> int:
+    """Return how many of n queries should pass together, so that every thread has some."""
+    return max(1, min(CHUNK, max(SMALLEST_CHUNK, -(-n // n_jobs))))
+
+
+def add_up(wave: Sequence[tuple[slice, Any]], queries: SequenceSet, exact: bool, out: np.ndarray, n_jobs: int) -> None:
+    """Add what these tables say of every query to out (n,); the order of the sums does not depend on the threads."""
+    from .._fast.linadd import add_scores
+
+    def work(part: slice) -> None:
+        asked, values = queries_of(queries, part, exact), out[None, part].copy()
+        for _, forest in wave:
+            add_scores(forest, asked, values)
+        out[part] = values[0]
+
+    for_blocks(work, len(queries), chunk_size(len(queries), n_jobs), n_jobs)
+
+
+# -- one family, one vector ------------------------------------------------------------------------------------------
+
+
+def scores(
+    family: Family, table: np.ndarray, support: SequenceSet, coef: np.ndarray, queries: SequenceSet, n_jobs: int = 1
+) -> np.ndarray:
+    """Return Σ_q coef[q] k(support q, query) with a weight per position and degree, (n,)."""
+    out = np.zeros(len(queries))
+    if not (table.any() and len(support) and len(queries)):
+        return out
+    if are_few(len(support), len(queries), table):
+
+        def compare(part: slice) -> None:
+            out[part] = block_of(family, table, queries.rows(part), support) @ coef
+
+        for_blocks(compare, len(queries), max(1, BLOCK_BYTES // (16 * len(support))), n_jobs)
+        return out
+    words = words_of(family, table, support, coef)
+    for wave in words.waves(words.used(), n_jobs):
+        add_up(wave, queries, words.exact, out, n_jobs)
+        del wave  # before the next one is built
+    return out
+
+
+def are_few(n_support: int, n_queries: int, table: np.ndarray) -> bool:
+    """Whether comparing all pairs is quicker than building tables."""
+    pair = 1.0 if is_even(table) else UNEVEN_PAIR
+    return n_support * n_queries * pair < FEW_SUPPORT * n_queries + FEW_QUERIES * n_support
+
+
+def scores_each(
+    family: Family,
+    support: SequenceSet,
+    coef: np.ndarray,
+    queries: SequenceSet,
+    left: np.ndarray | None,
+    n_jobs: int = 1,
+) -> np.ndarray:
+    """Return the scores of every term, (n_terms, n), or their products with `left`, (n_terms,)."""
+    scales, base = np.array(family.scales), family.base(support.require_length())
+    if not family.by_degree and not family.by_position:
+        row = scores(family, base, support, coef, queries, n_jobs)
+        return np.multiply.outer(scales, row if left is None else row @ left)
+    words = Words(support, coef, family.moves(), base, apart=family.by_degree)
+    ranges = {part.start: _Rows(family, base, part) for part in words.used()}
+    served = [part for part in words.used() if len(ranges[part.start].terms)]
+    # chunks, and the order of all sums, depend neither on the threads nor on how many tables are held at a time
+    size = max(1, min(CHUNK, BLOCK_BYTES // (8 * max((rows.n_rows for rows in ranges.values()), default=1))))
+    out = np.zeros((len(scales), -(-len(queries) // size) if left is not None else len(queries)))
+    for wave in words.waves(served, n_jobs):
+
+        def work(part: slice, wave: Sequence[tuple[slice, Any]] = wave) -> None:
+            asked = queries_of(queries, part, words.exact)
+            for positions, forest in wave:
+                rows = ranges[positions.start]
+                values = rows.look_up(forest, asked, part.stop - part.start)
+                if left is None:
+                    out[rows.terms, part] += values
+                else:
+                    out[rows.terms, part.start // size] += values @ left[part]
+
+        for_blocks(work, len(queries), size, n_jobs)
+        del wave, work
+    return scales[:, None] * out if left is None else scales * out.sum(axis=1)
+
+
+class _Rows:
+    """Which terms a range of positions serves, and which row of the values from its tables is whose."""
+
+    def __init__(self, family: Family, table: np.ndarray, positions: slice) -> None:
+        self.by_degree, self.by_position = family.by_degree, family.by_position
+        self.degree = table.shape[1]
+        by_place = family.by_position or not is_even(table)
+        self.weights = table[positions] if by_place else table[:1]
+        self.n_rows = len(self.weights) * (self.degree if family.by_degree else 1)
+        terms, rows = [], []
+        for t, (k, i) in enumerate(zip(family.degrees, family.positions, strict=True)):
+            if i is None or positions.start <= i < positions.stop:
+                place = 0 if i is None else i - positions.start
+                terms.append(t)
+                rows.append(place if k is None else place * self.degree + k - 1)
+        self.terms, self.rows = np.array(terms, dtype=np.int64), np.array(rows, dtype=np.int64)
+
+    def look_up(self, forest: Any, asked: Any, n: int) -> np.ndarray:
+        """Return the values of the terms, (n_terms served, n)."""
+        from .._fast.linadd import add_degree_scores, add_scores
+
+        values = np.zeros((self.n_rows, n))
+        (add_degree_scores if self.by_degree else add_scores)(forest, asked, values)
+        if self.by_degree:  # the forest keeps degrees apart by leaving their weights to us
+            values *= self.weights.reshape(-1, 1)
+            if not self.by_position:
+                values = values.reshape(-1, self.degree, n).sum(axis=0)
+        return values[self.rows]
+
+
+class Tables:
+    """Σ_q coef[q] k(support q, ·), added up once and kept: tables of all positions, for any number of queries."""
+
+    def __init__(self, words: Words, n_jobs: int = 1) -> None:
+        self.exact = words.exact
+        self.length = len(words.table)
+        self.wave = words.build_all(words.used(), n_jobs)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tables."""
+        return sum(array.nbytes for _, forest in self.wave for array in (forest.levels, forest.roots, forest.rows))
+
+    def scores(self, queries: SequenceSet, n_jobs: int = 1) -> np.ndarray:
+        """Return the score of every query, (n,)."""
+        out = np.zeros(len(queries))
+        add_up(self.wave, queries, self.exact, out, n_jobs)
+        return out
+
+    def slide(self, places: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the score of the windows that start at `starts` in a sequence, (n,).
+
+        places : the 32 letters from every place of the sequence on (`pack_places`), all of the windows' known
+        """
+        from .._fast.linadd import slide
+
+        out = np.zeros(len(starts))
+        for _, forest in self.wave:
+            slide(forest, places, starts, out)
+        return out

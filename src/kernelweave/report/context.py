@@ -1,0 +1,74 @@
+"""What every section of a report is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .markup import Html, tag
+from .samples import Samples
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much a report shows.
+
+    Attributes
+    ----------
+    top : int
+        Rows of the table of words.
+    n_examples : int
+        Samples explained of each kind: highest, lowest, nearest the threshold.
+    orders : tuple of int or None
+        Lengths of words in the map of importance.
+    """
+
+    top: int = 100
+    n_examples: int = 2
+    orders: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    """A fitted model, the samples to show it on, and how much to show."""
+
+    model: Any
+    train: Samples | None
+    test: Samples | None
+    options: Options
+
+    @cached_property
+    def sets(self) -> list[Samples]:
+        """The sets of samples that there are, training first."""
+        return [samples for samples in (self.train, self.test) if samples is not None]
+
+    @property
+    def judged(self) -> Samples | None:
+        """The samples that the model is judged by: the held-out ones where there are some."""
+        return self.test if self.test is not None else self.train
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Learned weights, (n_sets, n_terms)."""
+        return np.atleast_2d(self.model.weights_)
+
+
+class Section(NamedTuple):
+    """A part of the page that can be linked to."""
+
+    name: str
+    title: str
+    html: Html
+
+
+def section(name: str, title: str, *children: Any) -> Section:
+    """Return a section with a title of its own."""
+    return Section(name, title, tag("section", tag("h2", title), *children, id=name))
+
+
+def missing(text: str) -> Html:
+    """Return a line that says why something is not shown."""
+    return tag("p", text, class_="missing")

@@ -1,0 +1,311 @@
+"""A fitted model moved along sequences: which windows are scored, and where they lie."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import DataWarning, InputError
+from ..estimators.base import BaseMKL
+from ..io.intervals import as_regions
+from ..io.pieces import Piece, read_pieces
+from ..io.streams import Source
+from ..parallel import blas_threads, count_jobs
+from ..sequences.rules import letter_error
+from .sliding import WindowModel
+
+#: Letters that are read and scored at a time.
+BLOCK = 1 << 20
+STRANDS = {"both": "+-", "+": "+", "-": "-"}
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Scored windows of one sequence, by rising start; on the forward strand, from 0 on, the end not included."""
+
+    name: str
+    starts: np.ndarray
+    ends: np.ndarray
+    #: "+", or "-" where the reverse complement of the window was scored.
+    strands: np.ndarray
+    scores: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+@dataclass
+class Progress:
+    """How far a scan is: what a callback is told after every block."""
+
+    #: The sequence in hand.
+    name: str = ""
+    n_sequences: int = 0
+    n_letters: int = 0
+    #: Windows that were scored, how many of them hold unknown letters, and how many were reported.
+    n_windows: int = 0
+    n_unknown: int = 0
+    n_hits: int = 0
+    #: Sequences shorter than a window.
+    n_short: int = 0
+    #: Share of the file that was read, or None for a pipe.
+    fraction: float | None = None
+
+
+class _Stretch(NamedTuple):
+    """Letters of one record that lie together: as codes, and where the first of them stands in the record."""
+
+    name: str
+    start: int
+    codes: np.ndarray
+
+
+class Scanner:
+    """A fitted model, ready to be moved along sequences.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of one view of sequences; with more than two classes, say which by `label`.
+    at : str or None
+        Score only windows that show this word at `anchor`, such as "AG".
+    anchor : int or None
+        Where the word stands in a window, from 0 on; None for the one place where all support sequences have it.
+    strands : {"both", "+", "-"}
+    threshold : float or None
+        Report only scores of at least this.
+    regions : path of a BED file, (sequence, start, end) triples, or None
+        Score only windows inside of these.
+    unknown : {"score", "skip"}
+        Windows with N: score what is known of them, as `decision_function` does, or leave them out.
+    window : int or None
+        Letters of a window, for models of sequences of different lengths.
+    label : class label or None
+    n_jobs : int or None
+        Threads.
+    block : int
+        Letters that are read and scored at a time; memory is about 60 bytes for each.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        at: str | None = None,
+        anchor: int | None = None,
+        strands: str = "both",
+        threshold: float | None = None,
+        regions: Any = None,
+        unknown: str = "score",
+        window: int | None = None,
+        label: Any = None,
+        n_jobs: int | None = 1,
+        block: int = BLOCK,
+    ) -> None:
+        if not isinstance(model, BaseMKL):
+            known = "MKLClassifier, MKLRegressor or MKLOneClass"
+            raise InputError(f"A scan needs a fitted {known}; got {type(model).__name__}.")
+        check_is_fitted(model)
+        if strands not in STRANDS:
+            raise InputError(f"strands must be one of {', '.join(map(repr, STRANDS))}; got {strands!r}.")
+        if unknown not in ("score", "skip"):
+            raise InputError(f"unknown must be 'score' or 'skip'; got {unknown!r}.")
+        if block < 1:
+            raise InputError(f"block must be a number of letters ≥ 1; got {block!r}.")
+        self.n_jobs = count_jobs(n_jobs)
+        self.windows = WindowModel(model, window, _machine(model, label), self.n_jobs)
+        self.threshold, self.skip_unknown, self.block = threshold, unknown == "skip", block
+        self.strands, self.regions = STRANDS[strands], as_regions(regions)
+        if "-" in self.strands:
+            _ = self.windows.alphabet.complement_table  # which says where there is no other strand
+        self.word = None if at is None else self._word(at)
+        self.anchor = None if self.word is None else self._anchor(self.word, at, anchor)
+        self.progress = Progress()
+
+    @property
+    def window(self) -> int:
+        """Letters of a window."""
+        return self.windows.window
+
+    def _word(self, at: str) -> np.ndarray:
+        alphabet = self.windows.alphabet
+        codes = alphabet.table[np.frombuffer(at.encode(alphabet.encoding), np.uint8)]
+        if not len(codes) or (codes >= alphabet.size).any():
+            raise InputError(f"at must be a word of the {alphabet.name} alphabet, such as 'AG'; got {at!r}.")
+        return codes
+
+    def _anchor(self, word: np.ndarray, at: Any, anchor: int | None) -> int:
+        last = self.window - len(word)
+        if anchor is not None:
+            if 0 <= anchor <= last:
+                return int(anchor)
+            raise InputError(f"anchor must be from 0 to {last}, so that {at!r} fits into the window; got {anchor!r}.")
+        support = self.windows.support
+        if support.length != self.window:
+            raise InputError(f"Say where in a window {at!r} stands: anchor=...")
+        codes = support.as_matrix()
+        shares = np.array([(codes[:, i : i + len(word)] == word).all(axis=1).mean() for i in range(last + 1)])
+        found = np.flatnonzero(shares == 1.0)
+        if len(found) == 1:
+            return int(found[0])
+        raise InputError(
+            f"All support sequences have {at!r} at the positions {found.tolist()}; choose one with anchor=..."
+            if len(found)
+            else f"Support sequences do not all have {at!r} in one place (most often at {shares.argmax()}, in "
+            f"{shares.max():.0%} of them); say where it stands in a window: anchor=..."
+        )
+
+    # -- a file ------------------------------------------------------------------------------------------------------
+
+    def blocks(self, path: Any, skip: int = 0) -> Iterator[tuple[list[Hits], int | None]]:
+        """Yield hits, block by block, and the number of records so far where a block ends with a whole one.
+
+        The first `skip` records are left out.
+        """
+        self.progress = Progress()
+        names, missing = _Names(), set(self.regions.names if self.regions else ())
+        with Source(path) as source, blas_threads(self.n_jobs):
+            for stretches, finished in self._stretches(source, names, skip):
+                missing -= {stretch.name for stretch in stretches}
+                hits = [found for found in self.score(stretches) if len(found)]
+                self.progress.n_hits += sum(map(len, hits))
+                self.progress.fraction = source.fraction
+                yield hits, finished
+        names.warn(source.name)
+        if missing and not skip:
+            shown = ", ".join(sorted(missing)[:5])
+            warnings.warn(f"{source.name} has no sequence {shown}, which regions name.", DataWarning, stacklevel=3)
+
+    def _stretches(self, source: Source, names: _Names, skip: int) -> Iterator[tuple[list[_Stretch], int | None]]:
+        """Yield stretches of about a block together, and the number of records where they end with a whole one."""
+        held: list[_Stretch] = []
+        tail, n_held, record, length = np.empty(0, np.uint8), 0, -1, self.window
+        name, is_cut = "", False
+        for piece in read_pieces(source, self.block):
+            if piece.record != record:
+                self.progress.n_short += length < self.window
+                if n_held >= self.block or is_cut:
+                    yield held, piece.record
+                    held, n_held, is_cut = [], 0, False
+                record, tail, length = piece.record, tail[:0], 0
+                name = names.new(piece.id or f"record_{record + 1}")
+                self.progress.name, self.progress.n_sequences = name, record + 1
+            elif n_held >= self.block:
+                yield held, None
+                held, n_held, is_cut = [], 0, True
+            if record < skip:
+                length = self.window
+                continue
+            codes = np.concatenate((tail, self._codes(piece, source.name)))
+            held.append(_Stretch(name, piece.start - len(tail), codes))
+            self.progress.n_letters += len(piece.text)
+            n_held, length = n_held + len(piece.text), length + len(piece.text)
+            tail = codes[max(0, len(codes) - self.window + 1) :]
+        self.progress.n_short += length < self.window
+        yield held, record + 1
+
+    def _codes(self, piece: Piece, source: str) -> np.ndarray:
+        """The letters of a piece as codes; a letter that may not be there is an error, as everywhere."""
+        from .._fast.packing import histogram, translate
+
+        alphabet, codes = self.windows.alphabet, np.empty(len(piece.text), np.uint8)
+        translate(piece.text, alphabet.table, codes)
+        counts, bad = histogram(piece.text), ~alphabet.allowed_bytes
+        if alphabet.size < 256 and counts[bad].any():
+            borders = np.array([-piece.start, len(piece.text)])
+            where = f"{source}: record {piece.record + 1} ({piece.id!r})"
+            raise letter_error(alphabet, counts, bad, piece.text, borders, lambda _: where)
+        return codes
+
+    # -- a block -----------------------------------------------------------------------------------------------------
+
+    def score(self, stretches: list[_Stretch]) -> list[Hits]:
+        """Return the hits of every stretch."""
+        lengths = np.array([len(stretch.codes) for stretch in stretches], dtype=np.int64)
+        offsets = np.append(0, np.cumsum(lengths))
+        starts = [self._inside(s, int(o)) for s, o in zip(stretches, offsets[:-1], strict=True)]
+        codes = np.concatenate([stretch.codes for stretch in stretches]) if stretches else np.empty(0, np.uint8)
+        chosen = np.concatenate(starts) if starts else np.empty(0, np.int64)
+        parts = [self._strand(codes, chosen, strand) for strand in self.strands]
+        places = np.concatenate([where for where, _ in parts])
+        order = np.argsort(places, kind="stable")
+        places, scores = places[order], np.concatenate([values for _, values in parts])[order]
+        strands = np.repeat(list(self.strands), [len(where) for where, _ in parts])[order]
+        cuts = np.searchsorted(places, offsets)
+        return [
+            self._hits(stretch, places[a:b] - o, strands[a:b], scores[a:b])
+            for stretch, o, a, b in zip(stretches, offsets[:-1], cuts[:-1], cuts[1:], strict=True)
+        ]
+
+    def _hits(self, stretch: _Stretch, places: np.ndarray, strands: np.ndarray, scores: np.ndarray) -> Hits:
+        starts = places + stretch.start
+        return Hits(stretch.name, starts, starts + self.window, strands, scores)
+
+    def _inside(self, stretch: _Stretch, offset: int) -> np.ndarray:
+        """Where windows start that lie in the stretch and in the regions."""
+        starts = np.arange(max(0, len(stretch.codes) - self.window + 1), dtype=np.int64)
+        if self.regions is not None:
+            starts = starts[self.regions.inside(stretch.name, starts + stretch.start, self.window)]
+        return starts + offset
+
+    def _strand(self, codes: np.ndarray, starts: np.ndarray, strand: str) -> tuple[np.ndarray, np.ndarray]:
+        """The starts, on the forward strand, and scores of the windows of one strand that are to be reported."""
+        end = len(codes) - self.window
+        if strand == "-":  # the mirror image of the letters: a window from s on is one from end − s on
+            codes, starts = self.windows.alphabet.complement_table[codes[::-1]], end - starts
+        if self.word is not None and self.anchor is not None:
+            for i, letter in enumerate(self.word, self.anchor):
+                starts = starts[codes[starts + i] == letter]
+        marks = np.append(0, np.cumsum(codes >= self.windows.alphabet.size, dtype=np.int32))
+        doubtful = marks[starts + self.window] > marks[starts]
+        self.progress.n_unknown += int(np.count_nonzero(doubtful))
+        if self.skip_unknown:
+            starts = starts[~doubtful]
+        self.progress.n_windows += len(starts)
+        scores = self.windows.scores(codes, starts)
+        if self.threshold is not None:
+            kept = scores >= self.threshold
+            starts, scores = starts[kept], scores[kept]
+        return (end - starts, scores) if strand == "-" else (starts, scores)
+
+
+class _Names:
+    """Ids made unique as they come: a second "a" becomes "a_2"."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+        self._repeated = 0
+
+    def new(self, name: str) -> str:
+        count = self._seen.get(name, 0) + 1
+        self._seen[name] = count
+        self._repeated += count > 1
+        return name if count == 1 else f"{name}_{count}"
+
+    def warn(self, source: str) -> None:
+        if self._repeated:
+            warnings.warn(
+                f"{self._repeated} ids of {source} repeat an earlier one; they are numbered in the output.",
+                DataWarning,
+                stacklevel=4,
+            )
+
+
+def _machine(model: Any, label: Any) -> int:
+    """Column of the decision values that belongs to a class."""
+    n_machines = len(model.intercept_)
+    if n_machines == 1:
+        if label is not None:
+            raise InputError(f"The model has one decision value, so there is no label to choose; got {label!r}.")
+        return 0
+    found = np.flatnonzero([one == label for one in model.classes_.tolist()])
+    if not len(found):
+        raise InputError(
+            f"The model has one decision value per class; say which: label= one of {model.classes_.tolist()}."
+        )
+    return int(found[0])

@@ -1,0 +1,145 @@
+"""Coordinate descent and active sets: the same machines as other dual solvers find, with few samples looked at."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelweave import MKLClassifier, MKLOneClass, MKLRegressor, Spectrum, WeightedDegree
+from kernelweave.dual import SMO, ActiveSet, Coordinate, Machine, Ridge, choose
+from kernelweave.dual.active_set import sample
+from kernelweave.dual.coordinate import repaired
+from kernelweave.gram import DenseGram, FeatureGram, LinaddGram
+from kernelweave.losses import LOSSES, BoxQP, Hinge, SmoothLoss
+from kernelweave.testing.losses import targets
+from kernelweave.views import as_views
+
+BOXED = [kind for kind in LOSSES if not issubclass(kind, SmoothLoss)]
+N = 400
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    letters = rng.choice(list("ACGT"), (N, 15))
+    y = np.where(rng.random(N) < 0.3, 1.0, -1.0)
+    letters[y > 0, 5:8] = list("GAT")
+    letters[rng.random(N) < 0.2, 6] = "C"
+    return as_views(["".join(row) for row in letters]), y
+
+
+def solve(solver, machine, K, gap=1e-6):
+    state = solver.start(machine, K).certified(machine)
+    for _ in range(300):
+        if state.gap <= gap or state.final:
+            break
+        state = solver.step(machine, K, state).certified(machine)
+    return state
+
+
+def decide(model, X):
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+
+
+def machine_of(kind, y):
+    loss = kind()
+    C = np.full(N, 1.0 / (0.3 * N) if loss.total else 2.0)
+    return Machine(loss, y if loss.reads == "labels" else targets(loss, N, np.random.default_rng(1)), C)
+
+
+@pytest.mark.parametrize("kind", BOXED, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("solver", [Coordinate(), ActiveSet(n_start=40)], ids=["all", "active set"])
+@pytest.mark.parametrize("kernel", [WeightedDegree(degree=6), Spectrum(k=3).normalized()], ids=["words", "listed"])
+def test_finds_the_machine_that_others_find(kernel, solver, kind, data):
+    X, y = data
+    machine = machine_of(kind, y)
+    gram = (LinaddGram if kernel.gram_kind == "linadd" else FeatureGram)(kernel.terms(X), X)
+    reference = DenseGram.compute([kernel], X).at(np.ones(1))
+    K = gram.at(np.ones(1))
+    found = solve(solver, machine, K)
+    other = Ridge() if machine.qp.free else SMO()
+    expected = solve(other, machine, reference, 1e-8)
+    assert found.gap <= 1e-6
+    assert found.upper == pytest.approx(expected.upper, rel=2e-6)
+    assert np.allclose(reference.apply(found.coef), found.f, atol=1e-8 * (1 + np.abs(found.coef).sum()))
+    assert (found.coef >= machine.qp.lower).all()
+    assert (found.coef <= machine.qp.upper).all()
+    assert abs(found.coef.sum() - machine.qp.total) <= 1e-9 * (1 + np.abs(found.coef).sum())
+
+
+def test_an_active_set_stays_small_where_few_samples_matter(data):
+    X, y = data
+    machine = Machine(Hinge(), y, np.full(N, 1.0))
+    K = LinaddGram([WeightedDegree(degree=2)], X).at(np.ones(1))
+    state = solve(ActiveSet(n_start=60), machine, K, 1e-3)
+    assert state.gap <= 1e-3
+    assert np.count_nonzero(state.coef) <= state.memory["active"] < N
+
+
+def test_steps_are_the_same_whenever_they_are_taken(data):
+    X, y = data
+    machine = Machine(Hinge(), y, np.full(N, 1.0))
+    K = LinaddGram([WeightedDegree(degree=4)], X).at(np.ones(1))
+    first, second = (solve(ActiveSet(n_start=50), machine, K, 1e-4) for _ in range(2))
+    assert np.array_equal(first.coef, second.coef)
+
+
+def test_chosen_where_features_can_be_listed_and_no_matrix_is_held(data):
+    X, y = data
+    machine = Machine(Hinge(), y, np.full(N, 1.0))
+    weights = np.ones(1)
+    words = LinaddGram([WeightedDegree(degree=3)], X)
+    shifted = LinaddGram([WeightedDegree(degree=3, shift=1)], X)
+    assert isinstance(choose(machine, words.at(weights)), ActiveSet)
+    assert isinstance(choose(machine, shifted.at(weights)), SMO)
+    assert isinstance(choose(machine, DenseGram.compute([WeightedDegree(degree=3)], X).at(weights)), SMO)
+    assert isinstance(choose(machine), SMO)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**20), st.sampled_from([0.0, 1.0]))
+def test_repaired_coefficients_meet_the_sum_inside_the_box(seed, total):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    lower, upper = (np.zeros(n), np.full(n, 2.0)) if total else (-rng.uniform(0, 1, n), rng.uniform(0, 1, n))
+    qp = BoxQP(np.zeros(n), np.zeros(n), 0.0, lower, upper, total)
+    a = rng.uniform(lower, upper)
+    out = repaired(qp, a)
+    assert (out >= lower).all()
+    assert (out <= upper).all()
+    assert abs(out.sum() - total) <= 1e-9 * (1 + np.abs(out).sum())
+    assert np.array_equal(repaired(qp, out), out) or np.allclose(repaired(qp, out), out, atol=1e-12)
+
+
+def test_the_first_sample_has_both_sides():
+    y = np.where(np.arange(10_000) < 50, 1.0, -1.0)
+    qp = Hinge().dual(y, np.ones(10_000))
+    chosen = sample(qp, 300)
+    assert (y[chosen] > 0).sum() == 50
+    assert len(np.unique(chosen)) == len(chosen) <= 300
+    assert len(sample(qp, 20_000)) == 10_000
+
+
+@pytest.mark.filterwarnings("ignore::kernelweave.DataWarning")
+def test_estimators_give_the_same_with_and_without_a_matrix(data, monkeypatch):
+    X, y = data
+    text = list(X.sequences("dna"))
+    models = [
+        (MKLClassifier(WeightedDegree(degree=4).split("degree"), scaling=None, tol=1e-5), y),
+        (MKLClassifier(WeightedDegree(degree=4), norm="fixed", scaling=None, tol=1e-5), np.arange(N) % 3),
+        (
+            MKLRegressor(WeightedDegree(degree=4), norm="fixed", scaling=None, loss="epsilon_insensitive", tol=1e-5),
+            y + 0.1,
+        ),
+        (MKLOneClass(WeightedDegree(degree=4), norm="fixed", scaling=None, tol=1e-5), None),
+    ]
+    for model, target in models:
+        model.fit(text, target)
+        expected, objective = decide(model, text), model.objective_
+        monkeypatch.setattr("kernelweave.gram.LISTED_SAMPLES", 0)
+        model.fit(text, target)
+        got = decide(model, text)
+        monkeypatch.undo()
+        assert model.converged_
+        assert model.objective_ == pytest.approx(objective, rel=3e-5)
+        assert np.allclose(got, expected, atol=2e-2 * np.abs(expected).max())
