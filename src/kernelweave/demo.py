@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .sequences import SequenceSet
 
 #: Groups of columns, with how many columns each has.
-GROUPS = {"ring": 2, "trend": 3, "weather": 4, "lottery": 4}
+GROUPS = {"ring": 2, "trend": 3, "weather": 3, "lottery": 3}
 N_ROWS, N_TRAIN = 300, 200
 #: Windows of DNA: to learn from, and to test on.
 N_WINDOWS, N_TEST = 2000, 1000

@@ -83,7 +83,7 @@ def facts(rows: dict[str, str], width: int | None = None) -> Table:
     return made
 
 
-def bar(share: float, width: int = 20) -> str:
+def bar(share: float, width: int = 12) -> str:
     """Return a bar as long as a share of 1; plain signs where the terminal knows no others."""
     try:
         "█".encode(sys.stdout.encoding or "ascii")
