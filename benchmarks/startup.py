@@ -25,6 +25,12 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((200, 5))
 MKLClassifier(RBF(0.1) + RBF(1.0) + Linear()).fit(X, X[:, 0] * X[:, 1] > 0)
 """
+SVC = """
+import numpy as np
+from sklearn.svm import SVC
+X = np.random.default_rng(0).standard_normal((200, 5))
+SVC().fit(X, X[:, 0] * X[:, 1] > 0)
+"""
 
 
 @dataclass
@@ -60,6 +66,8 @@ def main() -> None:
             ("demo, once more", measure(demo, folder / "demo", 3), None),
             ("first fit, nothing compiled yet", measure(["-c", FIT], folder / "fit"), None),
             ("first fit of a later process", measure(["-c", FIT], folder / "fit", 5), 2.0),
+            ("import sklearn.base, for comparison", measure(["-c", "import sklearn.base"], folder / "fit", 5), None),
+            ("first fit of SVC, for comparison", measure(["-c", SVC], folder / "fit", 5), None),
         ]
     table = Table(title="Time to start (whole processes)", box=box.SIMPLE)
     table.add_column("what")

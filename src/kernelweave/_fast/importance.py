@@ -190,7 +190,8 @@ def sort_suffixes(codes, p, n_letters, order, room):
         letter = min(np.int64(codes[order[r], p]), n_letters)
         room[starts[letter]] = order[r]
         starts[letter] += 1
-    order[:] = room
+    for r in range(len(order)):  # by hand: copying a whole array takes seconds to compile
+        order[r] = room[r]
 
 
 @jit
@@ -214,7 +215,10 @@ def list_words(codes, coef, layer, tables, owner, order, p, n_letters, threshold
             while k < min(size[r], size[r - 1]) and row[p + k] == above[p + k]:
                 k += 1
             common[r] = k
-    stamp, seen, m = np.full(owner.max() + 1, -1, np.int64), 0, 0
+    n_owners = 0
+    for q in range(n):
+        n_owners = max(n_owners, owner[q] + 1)
+    stamp, seen, m = np.full(n_owners, -1, np.int64), 0, 0
     for k in range(1, limit + 1):
         r = 0
         while r < n:

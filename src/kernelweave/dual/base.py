@@ -19,7 +19,7 @@ class Machine:
     loss: Loss
     y: np.ndarray
     C: np.ndarray
-    #: Where C is learned (and infinite here): what the identity term adds to the kernel's diagonal, 1/(2C).
+    #: Where C is learned (and at its upper end here): what the identity term adds to the kernel's diagonal, 1/(2C).
     soft: np.ndarray | None = None
 
     def at(self, K: Combined) -> Machine:
@@ -70,12 +70,9 @@ class DualState:
         lower = machine.lower(self.coef, square)
         f = self.f
         if machine.soft is not None:  # the identity's part of f is slack: it is paid for as loss
-            with np.errstate(divide="ignore"):
-                machine = replace(machine, C=0.5 / machine.soft, soft=None)
-            f = self.f - self.coef * (0.5 / machine.C)
+            f = self.f - self.coef * machine.soft
             square -= float(self.coef @ (self.f - f))
-            if not np.isfinite(machine.C).all():
-                return replace(self, upper=np.inf, lower=lower)
+            machine = replace(machine, C=0.5 / (machine.soft + 0.5 / machine.C), soft=None)
         b = machine.loss.intercept(machine.y, f, machine.C)
         return replace(self, intercept=b, upper=machine.upper(f, b, square), lower=lower)
 

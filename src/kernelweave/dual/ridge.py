@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ..gram import Combined
@@ -14,6 +14,10 @@ from .base import DualSolver, DualState, Machine
 
 #: Above this many samples, conjugate gradients take over from Cholesky factors.
 MAX_CHOLESKY = 8000
+#: What is added to the diagonal, in shares of its mean, until rounding leaves a positive definite matrix.
+JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
+#: How often the factor is used: once, and again for what is left over.
+REFINEMENTS = 3
 
 
 class Ridge(DualSolver):
@@ -46,20 +50,41 @@ class Ridge(DualSolver):
 
 
 def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol: float) -> tuple[np.ndarray, float]:
-    """Return (a, b) with (K + diag(ridge)) a + b = −linear and Σ a = total."""
-    plain = not (qp.ridge > 0).all()  # the ridge is in K already
-    root = np.ones(K.n) if plain else 1.0 / np.sqrt(qp.ridge)
+    """Return (a, b) with (K + diag(ridge)) a + b = −linear and Σ a = total.
+
+    Where the matrix has no Cholesky factor, because K is not positive semi-definite, the start is all that is returned.
+    """
+    root = 1.0 / np.sqrt(qp.ridge)
     if K.n <= max_cholesky and K.matrix is not None:
-        # b is of the size of the data, so columns are solved together and combined
-        B = K.factor * np.asarray(K.matrix, dtype=np.float64) * root[:, None] * root
-        B.flat[:: K.n + 1] += qp.ridge if plain else 1.0
-        factor = linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
-        both = linalg.cho_solve(factor, np.column_stack([-qp.linear * root, root]), check_finite=False)
-        u, v = (root[:, None] * both).T
-    else:
-        one = qp.ridge if plain else 1.0
-        operator = LinearOperator((K.n, K.n), lambda z: one * z + root * K.apply(root * z.ravel()), dtype=np.float64)
-        u = root * cg(operator, -qp.linear * root, x0=start / root, rtol=tol, maxiter=2 * K.n)[0]
-        v = root * cg(operator, root, rtol=tol, maxiter=2 * K.n)[0]
+        factor = _factor(K, root)
+        return (start, 0.0) if factor is None else _refined(qp, K, factor, root)
+    operator = LinearOperator((K.n, K.n), lambda z: z.ravel() + root * K.apply(root * z.ravel()), dtype=np.float64)
+    u = root * cg(operator, -qp.linear * root, x0=start / root, rtol=tol, maxiter=2 * K.n)[0]
+    v = root * cg(operator, root, rtol=tol, maxiter=2 * K.n)[0]
     b = float((u.sum() - qp.total) / v.sum())
     return u - b * v, b
+
+
+def _factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
+    """Return the Cholesky factor of I + R K R, whose I is lost in rounding where the ridge is tiny; None without one."""
+    for jitter in JITTERS:  # made anew every time: two such matrices might not fit
+        B = K.factor * np.asarray(K.matrix, dtype=np.float64) * root[:, None] * root
+        B.flat[:: K.n + 1] += 1.0
+        B.flat[:: K.n + 1] += jitter * float(np.trace(B)) / K.n
+        factor, failed = lapack.dpotrf(B.T, lower=1, clean=0, overwrite_a=1)
+        if not failed:
+            return np.asarray(factor)
+    return None
+
+
+def _refined(qp: BoxQP, K: Combined, factor: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return (a, b) from the factor of I + R K R, and again from what rounding and jitter left over."""
+    v = root * lapack.dpotrs(factor, root, lower=1)[0]
+    a, b = np.zeros(K.n), 0.0
+    rest = -qp.linear
+    for _ in range(REFINEMENTS):
+        u = root * lapack.dpotrs(factor, root * (rest - rest.mean()), lower=1)[0]
+        more = float((u.sum() + a.sum() - qp.total) / v.sum())
+        a, b = a + u - more * v, b + more + float(rest.mean())
+        rest = -qp.linear - b - qp.ridge * a - K.apply(a)
+    return a, b

@@ -30,7 +30,7 @@ from ..progress import Callback, printer
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
-from .extras import with_ridge, with_widths
+from .extras import highest_C, learned_C, with_ridge, with_widths
 from .terms import Terms, prepare_terms
 from .watch import Watch
 
@@ -82,11 +82,12 @@ class BaseMKL(BaseEstimator):
             watch.begin(self, kernel, X, machines)
             gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs, listed=self._listed(loss))
             if getattr(self, "learn_C", False):
-                gram, C = with_ridge(gram, loss, C / self.C)
-                machines = [Machine(loss, y, C) for y in targets]
+                gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
             merge = isinstance(norm, Polyhedral)
             terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge)
+            if getattr(self, "learn_C", False):
+                machines = [Machine(loss, y, highest_C(terms) * (C / self.C)) for y in targets]
             norm = _norm_of(norm, terms)
             groups = [machines] if self._shared() else [[machine] for machine in machines]
             results: list[Result] = []
@@ -148,8 +149,8 @@ class BaseMKL(BaseEstimator):
         self._compiled: Compiled | None = None
         self._terms = terms.all_terms
         if getattr(self, "learn_C", False):
-            # the identity's effective weight is the ridge 1/(2C)
-            self.C_ = 0.5 * float(self.scales_[-1]) / np.maximum(self.weights_[..., -1], 1e-300)
+            self.C_, notes = learned_C(terms, self.weights_)
+            self.notes_ += notes
         self._last = [result.step for result in results] if self.warm_start else []
         self._keep_certificate(results)
 

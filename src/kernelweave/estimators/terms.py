@@ -27,6 +27,8 @@ class Terms:
     all_terms: tuple[Kernel, ...]
     #: What every term was divided by.
     scales: np.ndarray
+    #: The variance of every term before that.
+    variances: np.ndarray
     #: For every term that takes part, which terms share its weight.
     groups: list[list[int]]
     notes: list[str] = field(default_factory=list)
@@ -78,7 +80,7 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
             )
     firsts = [group[0] for group in groups]
     kept = scaled if len(firsts) == gram.n_terms else scaled.only(firsts)
-    return Terms(kept, gram.terms, scales, groups, notes)
+    return Terms(kept, gram.terms, scales, variances, groups, notes)
 
 
 def _scales(scaling: str | None, variances: np.ndarray, total: float) -> np.ndarray:

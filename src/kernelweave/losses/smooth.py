@@ -10,8 +10,9 @@ from scipy.special import expit, xlogy
 from ..errors import InputError
 from .base import BoxQP, Loss, rising_root
 
-#: Least curvature of a Newton model, relative to C: keeps far-off samples in the model.
-MIN_CURVATURE = 1e-10
+#: Least curvature of a Newton model: keeps far-off samples in it. Well below 1/C for any C that is used, since at the
+#: optimum C l'' is of the size of coef, and a model that is more curved than the loss makes steps that are too short.
+MIN_CURVATURE = 1e-24
 
 
 class SmoothLoss(Loss):

@@ -47,6 +47,7 @@ class MasterLP:
         import highspy
 
         self._optimal = highspy.HighsModelStatus.kOptimal
+        self._error = highspy.HighsStatus.kError
         self._infinity = highspy.kHighsInf
         self.n_terms = n_terms
         self.patience = patience
@@ -66,16 +67,17 @@ class MasterLP:
         self.highs.addRow(1.0, 1.0, n_terms, np.arange(n_terms, dtype=np.int32), np.ones(n_terms))
 
     def add_cut(self, linear: float, quad: np.ndarray) -> None:
-        """Add θ + ½ weights·quad ≥ linear."""
+        """Add θ + ½ weights·quad ≥ linear; a cut of numbers that HiGHS takes for infinite is left out."""
         if len(self.linears) == 0:
             # in units of the objective, so that HiGHS' absolute tolerances mean something
             self._scale = max(abs(linear), 0.5 * float(np.abs(quad).max())) or 1.0
+        index = np.arange(self.n_terms + 1, dtype=np.int32)
+        row = np.append(0.5 * quad / self._scale, 1.0)
+        if self.highs.addRow(linear / self._scale, self._infinity, self.n_terms + 1, index, row) == self._error:
+            return
         self.linears = np.append(self.linears, linear)
         self.quads = np.vstack([self.quads, quad])
         self._idle = np.append(self._idle, 0)
-        index = np.arange(self.n_terms + 1, dtype=np.int32)
-        row = np.append(0.5 * quad / self._scale, 1.0)
-        self.highs.addRow(linear / self._scale, self._infinity, self.n_terms + 1, index, row)
 
     def cuts(self, problem: Problem) -> Cuts:
         """Return the cuts, with what they hold for: the costs and targets of the machines."""
