@@ -10,7 +10,8 @@ Every fit runs in a process of its own, from a packed file that it maps, so that
     degrees     MKL over 20 degrees beside one kernel, at 100,000 and at 1,000,000 windows of the genome
     positions   MKL over 141 positions on the acceptor sites
     chunking    working sets of Q (paper's table 4.6), and plain rows against linadd, with fitted exponents
-    limit       training under a limit of address space, from a file
+    text        byte n-grams of long documents: cost against total length
+    limit       training from a file that is larger than the memory the process may use (a control group; needs root)
 
 Parts that need the data folder (KERNELWEAVE_DATA, or ../shared/data beside the project) say so where it is absent.
 """
@@ -70,7 +71,8 @@ def write(name: str) -> None:
     source, _, rest = name.partition("-")
     path = CACHE / f"{name}.kwseq"
     if source == "synthetic":
-        make_splice_sites(int(rest), random_state=0, path=path)
+        n, _, window = rest.partition("x")
+        make_splice_sites(int(n), window=int(window or 141), random_state=0, path=path)
         return
     codes, labels = acceptor(rest) if source == "acceptor" else genome(rest)
     from kernelweave.sequences import Alphabet, SequenceSet
@@ -118,7 +120,7 @@ def fit(job: dict[str, Any]) -> dict[str, Any]:
     y = np.load(Path(job["path"]).with_suffix(".labels.npy"))
     if job.get("limit"):
         X, y = X.rows(slice(0, job["limit"])), y[: job["limit"]]
-    kernel = WeightedDegree(degree=20).normalized()
+    kernel = WeightedDegree(degree=job.get("degree", 20)).normalized()
     options = {"C": 1.0, "tol": job.get("tol", 1e-3), "n_jobs": job["jobs"], "dual": dual_of(job)}
     if job.get("split"):
         model = MKLClassifier(kernel.split(*job["split"]), **options)
@@ -155,12 +157,12 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def run(path: Path, jobs: int, limit_gb: float | None = None, **job: Any) -> dict[str, Any]:
-    """Run one fit in a process of its own, under a limit of address space where one is given."""
+def run(path: Path, jobs: int, group: Path | None = None, **job: Any) -> dict[str, Any]:
+    """Run one fit in a process of its own, inside a control group where one is given."""
     job |= {"path": str(path), "jobs": jobs}
     command = [sys.executable, __file__, "--fit", json.dumps(job)]
-    if limit_gb is not None:
-        command = ["bash", "-c", f'ulimit -v {int(limit_gb * 2**20)}; exec "$@"', "bash", *command]
+    if group is not None:
+        command = ["bash", "-c", f'echo $$ > {group / "cgroup.procs"}; exec "$@"', "bash", *command]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{command} failed:\n{done.stderr}")
@@ -285,13 +287,60 @@ def part_chunking(jobs: int) -> None:
     (CACHE / "chunking.json").write_text(json.dumps({"sizes": sizes, "table": table}))
 
 
+def part_text(jobs: int) -> None:
+    from kernelweave import MKLClassifier, Spectrum
+
+    rng = np.random.default_rng(0)
+    vocabulary = np.array(
+        ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), rng.integers(3, 9))) for _ in range(5000)]
+    )
+    usual = rng.dirichlet(np.full(5000, 0.1))
+    odd = 0.9 * usual + 0.1 * rng.dirichlet(np.full(5000, 0.05))
+    y = np.where(np.arange(1200) % 2, 1, -1)
+    model = MKLClassifier(
+        Spectrum(k=5, alphabet="bytes").normalized(), norm="fixed", scaling=None, C=10.0, dual="active_set"
+    )
+    seconds, letters = [], []
+    for n_words in (50, 150, 500, 1500, 5000):
+        texts = [" ".join(rng.choice(vocabulary, n_words, p=odd if label > 0 else usual)) for label in y]
+        model.fit(texts[:100], y[:100])
+        started = time.process_time()
+        model.fit(texts, y)
+        seconds.append(time.process_time() - started)
+        letters.append(sum(map(len, texts)))
+        print(
+            f"    {letters[-1] / 1e6:6.2f} MB in 1,200 documents: {seconds[-1]:6.2f} s, gap {model.gap_:.1e}, "
+            f"{1e9 * seconds[-1] / letters[-1]:.0f} ns a letter",
+            flush=True,
+        )
+    slope = np.polyfit(np.log(letters[1:]), np.log(seconds[1:]), 1)[0]
+    print(f"    grows as length^{slope:.2f}")
+
+
 def part_limit(jobs: int) -> None:
-    path = prepare("synthetic-1000000")
+    group = memory_group(1.3)
+    if group is None:
+        print("    left out: no control group for memory can be made here")
+        return
+    path = prepare("synthetic-4200000x1401")
     assert path is not None
-    letters = 1_000_000 * 141
-    found = run(path, 1, limit_gb=1.5)
-    say("1.5 GB of address space", found)
-    print(f"    the letters alone take {letters / 2**30:.2f} GB as bytes, {letters / 4 / 2**30:.3f} GB packed")
+    found = run(path, jobs, group, degree=6)
+    say("1.3 GB of memory", found)
+    print(f"    the packed file has {path.stat().st_size / 1e9:.2f} GB")
+    group.rmdir()
+
+
+def memory_group(limit_gb: float) -> Path | None:
+    """Return a new control group that may use so much memory, or None where there is none to be had."""
+    for parent, file in (("memory", "memory.limit_in_bytes"), ("", "memory.max")):
+        group = Path("/sys/fs/cgroup") / parent / "kernelweave-benchmark"
+        try:
+            group.mkdir(exist_ok=True)
+            (group / file).write_text(str(int(limit_gb * 1e9)))
+        except OSError:
+            continue
+        return group
+    return None
 
 
 PARTS = {name[5:]: value for name, value in list(globals().items()) if name.startswith("part_")}

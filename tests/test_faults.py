@@ -68,6 +68,26 @@ def test_any_cost_ends(loss, C, blobs):
     ).all()
 
 
+@pytest.mark.parametrize("C", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("loss", ["logistic", "smooth_hinge"])
+def test_smooth_losses_converge_at_any_cost(loss, C, blobs):
+    model = fit_quietly(estimator(loss, C=C, max_seconds=20.0), *blobs)
+    assert model.converged_
+    assert model.score(*blobs) == 1.0
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, Linear() + Linear().on(0)])
+@pytest.mark.parametrize("C", [1e16, 1e20])
+def test_a_cost_beyond_rounding_ends(C, kernel, blobs):
+    fit_quietly(MKLRegressor(kernel, loss="squared", C=C, max_seconds=3.0), *blobs)
+
+
+def test_a_matrix_that_is_no_kernel_ends():
+    B = np.random.default_rng(0).standard_normal((30, 30))
+    K = Precomputed(B + B.T, psd="ignore") + Precomputed(B @ B.T)
+    fit_quietly(MKLRegressor(K, loss="squared", C=10.0, max_seconds=3.0), np.arange(30), B[0])
+
+
 @pytest.mark.parametrize("nu", [1e-9, 1e-3, 1.0])
 def test_any_nu_ends(nu, blobs):
     fit_quietly(MKLOneClass(KERNEL, nu=nu, max_seconds=3.0), blobs[0], None)

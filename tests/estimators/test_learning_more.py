@@ -21,7 +21,7 @@ from kernelweave import (
 )
 from kernelweave.dual import smo
 from kernelweave.gram import DenseGram, StreamedGram, bind
-from kernelweave.mkl import ActiveTerms, Hessian
+from kernelweave.mkl import SILP, ActiveTerms, Hessian, SILPChunking
 from kernelweave.views import as_views
 
 KERNEL = RBF(0.3) + RBF(1.0).on(0) + Linear()
@@ -159,6 +159,34 @@ def test_other_losses_have_no_ridge_to_learn(loss, blobs):
         MKLRegressor(KERNEL, learn_C=True).fit(*data())
 
 
+@pytest.mark.parametrize("scaling", ["variance", "trace", None])
+@pytest.mark.parametrize("solver", ["auto", "silp", "silp_chunking", "simple"])
+def test_without_noise_C_goes_to_its_upper_end(solver, scaling):
+    X = data()[0]
+    y = X @ [1.0, 2.0, -1.0] + 0.5
+    kernel = RBF(0.5) + Linear()
+    model = squared(kernel, learn_C=True, solver=solver, scaling=scaling, tol=1e-6).fit(X, y)
+    assert model.converged_
+    assert any(note.startswith("C went to its upper end") for note in model.notes_)
+    assert 1e6 < model.C_ < np.inf
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
+    plain = squared(kernel, norm=Fixed(model.weights_[:-1]), C=model.C_, scaling=scaling).fit(X, y)
+    assert plain.objective_ == pytest.approx(model.objective_, rel=1e-6)
+    for share in (1e-6, 1e-2):  # a lower C takes its share of the weight
+        C = 0.5 * model.scales_[-1] / share
+        other = squared(kernel, norm=Fixed((1.0 - share) * model.weights_[:-1]), C=C, scaling=scaling).fit(X, y)
+        assert other.objective_ > model.lower_bound_
+
+
+def test_with_noise_there_is_nothing_to_say_of_C():
+    X, y = data()
+    assert squared(learn_C=True).fit(X, y).notes_ == []
+    little = squared(RBF(0.5) + Linear(), learn_C=True, tol=1e-5)
+    little.fit(X, X[:, 0] + 1e-4 * np.random.default_rng(0).standard_normal(50))
+    assert little.converged_
+    assert little.notes_ == []
+
+
 # --- going on ---
 
 
@@ -230,10 +258,13 @@ def test_fits_cut_short_add_up(solver, max_iter):
     assert model.objective_ == pytest.approx(whole.objective_, rel=2e-3)
 
 
-def test_streamed_fits_cut_short_add_up():
+@pytest.mark.parametrize("max_iter", [1, 2])
+@pytest.mark.parametrize("inner", [Hessian(), SILP(), SILPChunking()], ids=str)
+def test_streamed_fits_cut_short_add_up(inner, max_iter):
     X, y = labels(60)
     whole = MKLClassifier(MANY, C=3).fit(X, y)
-    model = MKLClassifier(MANY, C=3, solver=ActiveTerms(n_start=3, n_enter=2), max_iter=2, warm_start=True)
+    model = MKLClassifier(MANY, C=3, solver=ActiveTerms(inner, n_start=3, n_enter=2), max_iter=max_iter)
+    model.set_params(warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for _ in range(40):
@@ -241,6 +272,16 @@ def test_streamed_fits_cut_short_add_up():
                 break
     assert model.converged_
     assert model.objective_ == pytest.approx(whole.objective_, rel=1e-3)
+    assert model.lower_bound_ <= whole.objective_
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, ActiveTerms(SILP(), n_start=3, n_enter=2)], ids=str)
+def test_a_start_from_other_samples_proves_nothing_about_these(solver):
+    X, y = labels(60)
+    true = MKLClassifier(MANY, C=3, tol=1e-6).fit(X, y).objective_
+    model = MKLClassifier(MANY, C=3, solver=solver, warm_start=True).fit(0.1 * X[::-1], y).fit(X, y)
+    assert model.lower_bound_ <= true * (1 + 1e-9)
+    assert model.objective_ == pytest.approx(true, rel=2e-3)
 
 
 def test_a_fit_cut_short_says_so():

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 from kernelweave import RBF, Linear, MKLClassifier, Polynomial, WeightedDegree
 from kernelweave.dual import Machine
 from kernelweave.gram import DenseGram, StreamedGram
 from kernelweave.losses import LOSSES, EpsilonInsensitive, Hinge, Logistic, OneClass, Squared, SquaredHinge
-from kernelweave.mkl import ActiveTerms, Hessian, Plain, Problem, Simple, as_solver, run
+from kernelweave.mkl import SILP, ActiveTerms, Hessian, Plain, Problem, SILPChunking, Simple, as_solver, run
 from kernelweave.mkl import base as mkl_base
+from kernelweave.mkl.active_terms import mixed_coef
 from kernelweave.mkl.hessian import bordered_solve, machine_hessian, newton_target, simplex_minimum
 from kernelweave.norms import Fixed, Simplex
 from kernelweave.testing.losses import targets
@@ -219,15 +220,49 @@ def test_active_terms_are_enough(loss):
         assert result.upper == pytest.approx(lowest, rel=1e-5)
 
 
-def test_another_solver_may_work_on_the_active_terms():
-    terms, X, y = needle(n_terms=80)
+@pytest.mark.parametrize("inner", [Simple(), SILP(), SILPChunking()], ids=str)
+@pytest.mark.parametrize("loss", [Hinge(), Squared()], ids=str)
+def test_another_solver_may_work_on_the_active_terms(loss, inner):
+    terms, X, y = needle(n_terms=24, n=40, at=17)
     gram = scaled(DenseGram.compute(terms, X))
     results = [
-        run(solver, Problem(gram, [Machine(Hinge(), y, np.ones(gram.n))], Simplex(), tol=1e-3))
-        for solver in (Hessian(), ActiveTerms(inner=Simple(), n_start=10, n_enter=20))
+        run(solver, Problem(gram, [Machine(loss, y, np.ones(gram.n))], Simplex(), tol=1e-3))
+        for solver in (Hessian(), ActiveTerms(inner=inner, n_start=6, n_enter=8))
     ]
     assert all(result.converged for result in results)
     assert results[1].upper == pytest.approx(results[0].upper, rel=1e-3)
+    assert results[1].lower <= results[0].upper * (1 + 1e-9)
+
+
+def test_the_mean_of_several_coef_proves_more_than_each():
+    problem, rng = few(Hinge(), 2), np.random.default_rng(6)
+    steps = [problem.solve(weights, None, 1e-9) for weights in rng.dirichlet(np.ones(5), 8)]
+    coef = mixed_coef(steps)
+    linear = sum(machine.lower(a, 0.0) for machine, a in zip(problem.machines, coef.T, strict=True))
+    bound = linear - 0.5 * problem.gram.quad(coef).max()
+    # the linear program itself, by another solver
+    quads = np.array([step.quad for step in steps])
+    linears = np.array([step.linear for step in steps])
+    rows = np.column_stack([0.5 * quads.T, -np.ones(5)])  # ½ Σ shares quad_m ≤ t
+    cost, one = np.append(-linears, 1.0), np.append(np.ones(8), 0.0)[None]
+    mixed = -linprog(cost, rows, np.zeros(5), one, [1.0], [(0, None)] * 8 + [(None, None)]).fun
+    assert mixed > max(step.lower for step in steps)
+    assert bound >= mixed * (1 - 1e-7)
+    assert bound <= run(Hessian(), few(Hinge(), 2)).upper * (1 + 1e-9)
+    assert mixed_coef([]) is None
+
+
+@pytest.mark.parametrize("few_held", [False, True])
+def test_wide_and_narrow_kernels_at_a_high_cost(few_held, monkeypatch):
+    # nearly all samples are free; where they are too many for the Hessian, an even choice of them has to do
+    if few_held:
+        for name in ("base.EXACT_SAMPLES", "hessian.EXACT_SAMPLES", "hessian.MAX_FREE"):
+            monkeypatch.setattr(f"kernelweave.mkl.{name}", 100)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 40))
+    y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] + rng.normal(size=300) > 0, 1, -1)
+    model = MKLClassifier(RBF(0.00249) + RBF(0.0249) + RBF(0.249) + Linear(), C=1000, tol=1e-6).fit(X, y)
+    assert model.converged_
 
 
 def test_a_term_that_is_needed_enters_from_outside():

@@ -11,16 +11,19 @@ from kernelweave.datasets import make_relevant
 from kernelweave.dual import Machine
 from kernelweave.losses import LOSSES, Hinge, Squared
 from kernelweave.mkl import base as mkl_base
-from kernelweave.mkl.widths import _Point, learn_widths
+from kernelweave.mkl.widths import Scale, _Point, learn_widths
 from kernelweave.testing.losses import targets
 
 N, D = 30, 3
 
 
-def point(machines, theta, start=None):
+WEIGHTS = np.random.default_rng(5).uniform(0.5, 3.0, N)
+
+
+def point(machines, theta, start=None, scaling="variance", share=None):
     X = np.random.default_rng(0).standard_normal((N, D))
     distances = (X[:, None, :] - X[None, :, :]) ** 2
-    return _Point(distances, machines, theta, start, np.inf)
+    return _Point(distances, machines, Scale(scaling, np.ones(N) if share is None else share), theta, start, np.inf)
 
 
 @pytest.mark.parametrize("n_machines", [1, 2])
@@ -42,13 +45,60 @@ def test_the_derivatives_in_the_logarithm_of_the_widths(kind, n_machines, monkey
         np.testing.assert_allclose(hessian[c], change, rtol=1e-3, atol=1e-3 * np.abs(hessian).max())
 
 
-def test_the_point_is_the_plain_machine(rng):
+scalings = pytest.mark.parametrize("scaling", ["variance", "trace", None])
+
+
+@scalings
+@pytest.mark.parametrize("kind", [Hinge, Squared])
+def test_the_derivatives_under_every_scaling(kind, scaling, monkeypatch):
+    monkeypatch.setattr(mkl_base, "EXACT_GAP", 0.0)
+    rng = np.random.default_rng(1)
+    C = WEIGHTS * (N if scaling == "trace" else 1.0)  # or the machine would hardly move
+    machines = [Machine(kind(), targets(kind(), N, rng), C)]
+    theta, h = np.array([-1.0, -0.3, 0.4]), 1e-5
+    gradient, hessian = point(machines, theta, None, scaling, WEIGHTS).derivatives()
+    for c in range(D):
+        move = h * np.eye(D)[c]
+        above, below = (point(machines, theta + sign * move, None, scaling, WEIGHTS) for sign in (1, -1))
+        slope = (above.step.upper - below.step.upper) / (2 * h)
+        assert gradient[c] == pytest.approx(slope, rel=1e-4, abs=1e-6 * np.abs(gradient).max())
+        change = (above.derivatives()[0] - below.derivatives()[0]) / (2 * h)
+        np.testing.assert_allclose(hessian[c], change, rtol=1e-3, atol=1e-3 * np.abs(hessian).max())
+
+
+@scalings
+@pytest.mark.parametrize("share", [np.ones(N), WEIGHTS], ids=["alike", "weighted"])
+def test_the_point_is_the_plain_machine(scaling, share, rng):
     X, y = rng.standard_normal((N, D)), np.where(rng.random(N) < 0.5, 1.0, -1.0)
     gamma = np.array([0.2, 1.0, 3.0])
     distances = (X[:, None, :] - X[None, :, :]) ** 2
-    found = _Point(distances, [Machine(Hinge(), y, np.ones(N))], np.log(gamma), None, np.inf)
-    plain = MKLClassifier(RBF(gamma.tolist()), tol=1e-8).fit(X, y)
+    found = _Point(distances, [Machine(Hinge(), y, share)], Scale(scaling, share), np.log(gamma), None, np.inf)
+    plain = MKLClassifier(RBF(gamma.tolist()), tol=1e-8, scaling=scaling).fit(X, y, sample_weight=share)
     assert found.step.upper == pytest.approx(plain.objective_, rel=1e-7)
+
+
+@scalings
+def test_what_the_widths_lower_is_what_the_fit_solves(scaling):
+    X, y = make_relevant(60, 2, 1, random_state=0)
+    weight = np.random.default_rng(2).uniform(0.2, 5.0, 60)
+    model = MKLRegressor(RBF("learn"), loss="squared", C=3.0, scaling=scaling, tol=1e-8, random_state=0)
+    model.fit(X, y, sample_weight=weight)
+    assert model.objective_ == pytest.approx(model.widths_.objective, rel=1e-3)
+    # and no wider or narrower kernel is better
+    for factor in (0.8, 1.25):
+        other = MKLRegressor(RBF((factor * model.widths_.gamma).tolist()), loss="squared", C=3.0, scaling=scaling)
+        assert other.fit(X, y, sample_weight=weight).objective_ > model.objective_ * (1 - 1e-3)
+
+
+@scalings
+def test_widths_of_a_sample_of_weight_two_are_those_of_two_samples(scaling):
+    X, y = make_relevant(40, 2, 1, random_state=0)
+    times = np.random.default_rng(2).integers(1, 4, 40)
+    model = MKLRegressor(RBF("learn"), loss="squared", scaling=scaling, random_state=0)
+    weighted = model.fit(X, y, sample_weight=times).widths_
+    repeated = model.fit(np.repeat(X, times, axis=0), np.repeat(y, times)).widths_
+    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-4)
+    np.testing.assert_allclose(weighted.gamma, repeated.gamma, rtol=1e-2, atol=1e-3 * repeated.gamma.max())
 
 
 def test_every_start_goes_downhill_only():

@@ -81,8 +81,8 @@ class DualSolver:
     """Finds coef for given weights, step by step."""
 
     name: ClassVar[str]
-    #: True where features have to be listed: a solver for string kernels without a matrix.
-    listed: ClassVar[bool] = False
+    #: True where string kernels are to get no matrix, whatever their size.
+    matrix_free: ClassVar[bool] = False
     #: The relative gap that is wanted: no step needs to do better.
     goal: float = 0.0
 

@@ -20,6 +20,7 @@ class Chunking(SMO):
     """
 
     name = "chunking"
+    matrix_free = True
 
     def _in_sets(self, K: Combined) -> bool:
         return True

@@ -45,7 +45,7 @@ class Coordinate(DualSolver):
     """
 
     name = "coordinate"
-    listed = True
+    matrix_free = True
 
     def __init__(self, max_passes: int = 60) -> None:
         self.max_passes = max_passes

@@ -66,7 +66,7 @@ def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol
 
 
 def _factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
-    """Return the Cholesky factor of I + R K R, whose I is lost in rounding where the ridge is tiny; None without one."""
+    """Return the Cholesky factor of I + R K R, where I may be lost in rounding; None where it has none."""
     for jitter in JITTERS:  # made anew every time: two such matrices might not fit
         B = K.factor * np.asarray(K.matrix, dtype=np.float64) * root[:, None] * root
         B.flat[:: K.n + 1] += 1.0

@@ -78,7 +78,9 @@ class BaseMKL(BaseEstimator):
         with blas_threads(n_jobs := count_jobs(self.n_jobs)):
             deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
             machines = [Machine(loss, y, C) for y in targets]
-            kernel, self.widths_ = with_widths(self._kernel(), X, machines, deadline, self.random_state)
+            kernel, self.widths_ = with_widths(
+                self._kernel(), X, machines, deadline, self.random_state, self.scaling, share
+            )
             watch.begin(self, kernel, X, machines)
             gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs, listed=self._listed(loss))
             if getattr(self, "learn_C", False):
@@ -101,7 +103,7 @@ class BaseMKL(BaseEstimator):
     def _listed(self, loss: Loss) -> bool | None:
         """Say whether features are to be listed where they can be; None where that is to be seen."""
         if self.dual != "auto":
-            return dual_kind(self.dual).listed
+            return dual_kind(self.dual).matrix_free
         return False if isinstance(loss, SmoothLoss) or getattr(self, "learn_C", False) else None
 
     def _shared(self) -> bool:

@@ -21,9 +21,18 @@ LEAST_RIDGE = 1e-10
 
 
 def with_widths(
-    kernel: Kernel, X: Views, machines: list[Machine], deadline: float, random_state: Any
+    kernel: Kernel,
+    X: Views,
+    machines: list[Machine],
+    deadline: float,
+    random_state: Any,
+    scaling: str | None,
+    share: np.ndarray,
 ) -> tuple[Kernel, Widths | None]:
-    """Return the kernel with its widths found, where it asks for that with RBF("learn"), and how."""
+    """Return the kernel with its widths found, where it asks for that with RBF("learn"), and how.
+
+    `scaling` and `share`, the sample weights, are those of the fit: what is lowered is the objective that it solves.
+    """
     if not any(isinstance(leaf, RBF) and isinstance(leaf.gamma, str) for leaf in kernel.leaves()):
         return kernel, None
     columns = kernel.columns if isinstance(kernel, On) else None
@@ -40,7 +49,12 @@ def with_widths(
         )
     data: Any = (X if columns is None else X.select(columns)).matrix()
     widths = learn_widths(
-        data.toarray() if sparse.issparse(data) else data, machines, deadline=deadline, random_state=random_state
+        data.toarray() if sparse.issparse(data) else data,
+        machines,
+        deadline=deadline,
+        random_state=random_state,
+        scaling=scaling,
+        sample_weight=share,
     )
     found: Kernel = RBF([float(g) for g in widths.gamma])
     return (found if columns is None else found.on(columns)), widths
@@ -70,7 +84,7 @@ def learned_C(terms: Terms, weights: np.ndarray) -> tuple[Any, list[str]]:
     """Return the C that the identity's weights stand for, its effective weight being 1/(2C), and what to say of it."""
     highest = highest_C(terms)
     C = 1.0 / (1.0 / highest + 2.0 * weights[..., -1] / terms.scales[-1])
-    if np.all(C < 0.5 * highest):
+    if np.max(C) < 0.5 * highest:
         return C, []
     return C, [
         f"C went to its upper end, {highest:.3g}: the kernel meets the targets without error, and there is no noise "

@@ -118,8 +118,10 @@ class ListedCoordinates(Coordinates):
             terms.append(np.full(n_kept, m))
             sizes.append(np.full(n_kept, part.weight))
         rows, slots, self.counts = (np.concatenate(column) for column in zip(*found, strict=True))
-        order = np.argsort(rows, kind="stable")
-        self.slots, self.counts = slots[order].astype(np.int32), self.counts[order]
+        if len(found) > 1:
+            order = np.argsort(rows, kind="stable")
+            slots, self.counts = slots[order], self.counts[order]
+        self.slots = slots.astype(np.int32)
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n))]).astype(np.int64)
         self.term_of, self.weight_of = np.concatenate(terms), np.concatenate(sizes)
 

@@ -10,9 +10,11 @@ from scipy.special import expit, xlogy
 from ..errors import InputError
 from .base import BoxQP, Loss, rising_root
 
-#: Least curvature of a Newton model: keeps far-off samples in it. Well below 1/C for any C that is used, since at the
-#: optimum C l'' is of the size of coef, and a model that is more curved than the loss makes steps that are too short.
-MIN_CURVATURE = 1e-24
+#: Least curvature of a Newton model, in shares of the slope: keeps samples that are far on the wrong side in the model.
+MIN_CURVATURE = 1e-10
+#: Least curvature at all. Well below 1/C for any C that is used: on the right side C l'' is of the size of coef, and
+#: a model that is more curved than the loss makes steps that are too short.
+TINY_CURVATURE = 1e-24
 
 
 class SmoothLoss(Loss):
@@ -37,9 +39,9 @@ class SmoothLoss(Loss):
 
     def dual(self, y: np.ndarray, C: np.ndarray, f: np.ndarray | None = None) -> BoxQP:
         f = np.zeros(len(y)) if f is None else f
-        h = np.maximum(self.curvature(y, f), MIN_CURVATURE)
-        n = len(y)
-        return BoxQP(self.slope(y, f) / h - f, 1.0 / (C * h), 0.0, np.full(n, -np.inf), np.full(n, np.inf))
+        slope, n = self.slope(y, f), len(y)
+        h = np.maximum(self.curvature(y, f), np.maximum(MIN_CURVATURE * np.abs(slope), TINY_CURVATURE))
+        return BoxQP(slope / h - f, 1.0 / (C * h), 0.0, np.full(n, -np.inf), np.full(n, np.inf))
 
     def conjugate(self, y: np.ndarray, coef: np.ndarray, C: np.ndarray) -> float:
         return float((C * self.conjugate_each(y, -coef / C)).sum())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,20 @@ from ..dual import relative_gap
 from ..norms import Polyhedral
 from .base import Problem, Solver, Step, Steps
 from .hessian import Hessian
+from .master_lp import MasterLP
+
+#: How many steps of the inner solver are kept to mix a proof from.
+MAX_MIXED = 200
+#: How many steps of the inner solver may bring nothing before the active terms are left as they are.
+PATIENCE = 200
+
+
+@dataclass(frozen=True)
+class Round:
+    """Where a round was left: its active terms, and what the inner solver needs to go on with them."""
+
+    active: np.ndarray
+    inner: Any
 
 
 class ActiveTerms(Solver):
@@ -41,57 +56,114 @@ class ActiveTerms(Solver):
         # begin on a few terms spread over all: a start on all of them would evaluate all of them
         n_terms = problem.gram.n_terms
         active = np.unique(np.linspace(0, n_terms - 1, min(self.n_start, n_terms)).astype(int))
-        weights = np.zeros(n_terms)
+        weights, left = np.zeros(n_terms), None
         weights[active] = 1.0 / len(active)
         if problem.start is not None:
-            weights = problem.start.weights
+            weights, left = problem.start.weights, problem.start.memory
             active = np.union1d(active, np.flatnonzero(weights))
         step = problem.solve(weights, None, problem.inner_tol(np.inf))
         gap = yield step
+        if isinstance(left, Round) and np.isin(np.flatnonzero(weights), left.active).all():
+            active, step = left.active, replace(step, memory=left.inner)
+        elif problem.start is not None:  # or a fit cut short would never see a term enter
+            active = self._entered(step, active)
         while True:
             # far from the goal a rough answer will do: the active terms will change
             goal = max(0.3 * problem.tol, 0.03 * gap)
-            best = yield from self._solve_active(problem, np.sort(active), step, goal)
-            step = problem.certify(best.weights, best.states)
+            step = yield from self._solve_active(problem, np.sort(active), step, goal)
             before, gap = gap, (yield step)
-            level = float(step.weights @ step.quad)
-            outside = np.setdiff1d(np.flatnonzero(step.quad > level), active)
-            if len(outside) == 0 and gap >= before:
+            if len(_outside(step, active)) == 0 and gap >= before:
                 return
-            used = np.flatnonzero(step.weights)
-            near = active[np.argsort(-step.quad[active])[: self.n_start]]
-            entering = outside[np.argsort(-step.quad[outside])[: self.n_enter]]
-            active = np.unique(np.concatenate([used, near, entering]))
+            active = self._entered(step, active)
+
+    def _entered(self, step: Step, active: np.ndarray) -> np.ndarray:
+        """Return the terms in use, the best of the active ones, and the worst violators of the rest."""
+        outside = _outside(step, active)
+        used = np.flatnonzero(step.weights)
+        near = active[np.argsort(-step.quad[active])[: self.n_start]]
+        entering = outside[np.argsort(-step.quad[outside])[: self.n_enter]]
+        return np.unique(np.concatenate([used, near, entering]))
 
     def _solve_active(
         self, problem: Problem, active: np.ndarray, step: Step, goal: float
     ) -> Generator[Step, float, Step]:
-        """Run the inner solver on the active terms; return its best step, with weights for all terms."""
+        """Run the inner solver on the active terms; return its best step, certified for all terms."""
         sub = problem.restricted(active, step)
         steps = self.inner.steps(sub)
-        upper, lower, solved = np.inf, -np.inf, 0
+        upper, lower, gap, solved, idle = np.inf, -np.inf, np.inf, 0, 0
         best = current = first = next(steps)
+        seen: list[Step] = []
         while True:
-            lower = max(lower, current.lower)
+            lower, before = max(lower, current.lower), gap
             if current.upper < upper:
                 best, upper = current, current.upper
+            if np.isfinite(current.lower):  # all active terms were looked at
+                seen = [*(seen if len(seen) < MAX_MIXED else _supporting(seen)), current]
             problem.n_solves += sub.n_solves - solved
             problem.interrupted |= sub.interrupted
             problem.stalled |= sub.stalled
             solved, gap = sub.n_solves, relative_gap(upper, lower)
-            if gap <= goal or problem.out_of_time():
+            idle = 0 if gap < before else idle + 1
+            if gap <= goal or idle >= PATIENCE or problem.out_of_time():
                 break
-            if current is not first:  # the first one repeats the step that all terms were looked at with
+            # the first one repeats the step that all terms were looked at with; what only improves the proof
+            # for the active terms, as most steps of cutting planes do, says nothing about all of them yet
+            if current is best and current is not first:
                 yield self._lifted(problem, current, active)
             try:
                 current = steps.send(gap)
             except StopIteration:
                 break
         steps.close()
-        return self._lifted(problem, best, active)
+        if not np.isfinite(best.lower):  # not all active terms were looked at
+            best = sub.certify(best.weights, best.states)
+        alone = relative_gap(upper, best.linear - 0.5 * float(best.quad.max()))
+        coef = None if alone <= max(goal, 2.0 * gap) else mixed_coef([*seen, best])
+        return _certified(problem, self._lifted(problem, best, active), coef)
 
     @staticmethod
     def _lifted(problem: Problem, step: Step, active: np.ndarray) -> Step:
         weights, quad = np.zeros(problem.gram.n_terms), np.zeros(problem.gram.n_terms)
         weights[active], quad[active] = step.weights, step.quad
-        return replace(step, weights=weights, quad=quad, lower=-np.inf)
+        return replace(step, weights=weights, quad=quad, lower=-np.inf, memory=Round(active, step.memory))
+
+
+def _certified(problem: Problem, step: Step, coef: np.ndarray | None) -> Step:
+    """Return the step with quad and lower bound of all terms: those of its own coef, or of the one given."""
+    if coef is None:
+        return problem.certify(step.weights, step.states)
+    # cuts prove by several coef together: their mean proves at least as much, and about all terms in one look
+    quad = problem.gram.quad(coef)
+    linear = sum(machine.lower(a, 0.0) for machine, a in zip(problem.machines, coef.T, strict=True))
+    return replace(step, quad=quad, lower=linear - 0.5 * problem.norm.dual_norm(quad), memory=None)
+
+
+def _outside(step: Step, active: np.ndarray) -> np.ndarray:
+    """Return the terms that are not active but should be."""
+    return np.setdiff1d(np.flatnonzero(step.quad > float(step.weights @ step.quad)), active)
+
+
+def mixed_coef(steps: list[Step]) -> np.ndarray | None:
+    """Return the mean of the steps' coef, (n, n_machines), whose shares prove the highest lower bound.
+
+    max over shares of Σ_t shares[t] linear_t − ½ max_m Σ_t shares[t] quad_t[m], a linear program; that of the mean is
+    no lower, since the dual objective is concave. None where there is no solution.
+    """
+    pairs = [(share, step) for share, step in _shares(steps) if share > 0]
+    return np.asarray(sum(share * step.coef for share, step in pairs)) if pairs else None
+
+
+def _supporting(steps: list[Step]) -> list[Step]:
+    """Return the later half of the steps, and those of the rest that the bound rests on."""
+    half = len(steps) // 2
+    needed = {id(step) for share, step in _shares(steps) if share > 0}
+    return [step for step in steps[:half] if id(step) in needed] + steps[half:]
+
+
+def _shares(steps: list[Step]) -> list[tuple[float, Step]]:
+    """Return the part of every step in the highest lower bound that they prove together."""
+    if not steps:
+        return []
+    master = MasterLP(len(steps[0].quad))
+    used = [step for step in steps if master.add_cut(step.linear, step.quad)]
+    return [] if master.solve()[0] is None else list(zip(master.shares.tolist(), used, strict=True))

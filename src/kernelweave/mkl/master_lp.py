@@ -19,7 +19,12 @@ class Cuts:
     machines: list[tuple[np.ndarray, np.ndarray]]
 
     def hold(self, problem: Problem) -> bool:
-        """Say whether the problem's machines are those the cuts were made with."""
+        """Say whether the problem's machines are those the cuts were made with, and its kernels as well."""
+        start = problem.start  # other kernels or samples would give its coef another quad
+        if start is not None and len(start.quad):
+            quad = problem.gram.quad(start.coef)
+            if not np.allclose(quad, start.quad, rtol=1e-9, atol=1e-9 * float(np.abs(quad).max())):
+                return False
         mine, theirs = self.machines, [(machine.C, machine.y) for machine in problem.machines]
         same = all(
             np.array_equal(a, b)
@@ -57,6 +62,8 @@ class MasterLP:
         self._scale = 1.0
         #: What the cuts say the best weights cost.
         self.value = -np.inf
+        #: What part every cut had in the last bound; they add up to 1.
+        self.shares = np.empty(0)
         self.highs = highspy.Highs()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("threads", 1)
@@ -66,18 +73,19 @@ class MasterLP:
         self.highs.changeColCost(n_terms, 1.0)
         self.highs.addRow(1.0, 1.0, n_terms, np.arange(n_terms, dtype=np.int32), np.ones(n_terms))
 
-    def add_cut(self, linear: float, quad: np.ndarray) -> None:
-        """Add θ + ½ weights·quad ≥ linear; a cut of numbers that HiGHS takes for infinite is left out."""
+    def add_cut(self, linear: float, quad: np.ndarray) -> bool:
+        """Add θ + ½ weights·quad ≥ linear; False where its numbers are so large that HiGHS takes them for infinite."""
         if len(self.linears) == 0:
             # in units of the objective, so that HiGHS' absolute tolerances mean something
             self._scale = max(abs(linear), 0.5 * float(np.abs(quad).max())) or 1.0
         index = np.arange(self.n_terms + 1, dtype=np.int32)
         row = np.append(0.5 * quad / self._scale, 1.0)
         if self.highs.addRow(linear / self._scale, self._infinity, self.n_terms + 1, index, row) == self._error:
-            return
+            return False
         self.linears = np.append(self.linears, linear)
         self.quads = np.vstack([self.quads, quad])
         self._idle = np.append(self._idle, 0)
+        return True
 
     def cuts(self, problem: Problem) -> Cuts:
         """Return the cuts, with what they hold for: the costs and targets of the machines."""
@@ -107,7 +115,7 @@ class MasterLP:
         shares = np.maximum(np.array(solution.row_dual[1:]), 0.0)
         if not (weights.sum() > 0 and shares.sum() > 0):
             return None, -np.inf
-        shares /= shares.sum()
+        self.shares = shares = shares / shares.sum()
         mixed = shares @ self.quads
         bound = float(shares @ self.linears - 0.5 * mixed.max())
         self._forget(shares > 0)

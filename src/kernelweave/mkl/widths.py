@@ -49,8 +49,10 @@ def learn_widths(
     tol: float = 1e-3,
     deadline: float = np.inf,
     random_state: int | np.random.Generator | None = None,
+    scaling: str | None = "variance",
+    sample_weight: np.ndarray | None = None,
 ) -> Widths:
-    """Find gamma_c > 0 such that exp(−Σ_c gamma_c (x_c − y_c)²), at variance 1, makes the machines' objective low.
+    """Find gamma_c > 0 such that exp(−Σ_c gamma_c (x_c − y_c)²), scaled, makes the machines' objective low.
 
     J(log gamma) has the gradient −½ coef'∂K coef and the Hessian Q'ĀQ − ½ coef'∂²K coef, with Q = ∂K coef at
     the free samples; the second part can be negative, so the steps use the Hessian's absolute
@@ -63,14 +65,18 @@ def learn_widths(
     n_starts : how many starting points; the first has equal widths, the others are random
     max_iter : most Newton steps per start
     tol : relative decrease below which a start has ended
+    scaling : {"variance", "trace", None}, how the kernel is scaled at every set of widths
+    sample_weight : what every sample counts in that scaling; all the same where None
     """
     rng = np.random.default_rng(random_state)
-    spread = np.maximum(X.var(axis=0), 1e-300)
-    d = X.shape[1]
+    n, d = X.shape
+    scale = Scale(scaling, np.ones(n) if sample_weight is None else sample_weight)
+    mean = np.average(X, axis=0, weights=scale.share)
+    spread = np.maximum(np.average((X - mean) ** 2, axis=0, weights=scale.share), 1e-300)
     found, histories = [], []
     for number in range(n_starts):
         theta = np.full(d, -np.log(d)) + (rng.normal(0.0, 1.0, d) if number else 0.0)
-        theta, history = _descend(X / np.sqrt(spread), machines, theta, max_iter, tol, deadline)
+        theta, history = _descend(X / np.sqrt(spread), machines, scale, theta, max_iter, tol, deadline)
         found.append(theta)
         histories.append(history)
     best = int(np.argmin([history[-1] for history in histories]))
@@ -79,12 +85,49 @@ def learn_widths(
     return Widths(gamma / spread, histories[best][-1], histories)
 
 
+@dataclass
+class Scale:
+    """What the kernel is multiplied with, and how that changes with the widths.
+
+    1 / variance with variance = 1 − p'K p where p are the samples' shares; that over Σ share for "trace"; 1 for None.
+    """
+
+    scaling: str | None
+    share: np.ndarray
+
+    def value(self, K: np.ndarray) -> float:
+        """Return the factor of K."""
+        p = self.share / self.share.sum()
+        return 1.0 if self.scaling is None else self._unit() / max(1.0 - float(p @ K @ p), 1e-12)
+
+    def derivatives(self, K: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the factor's gradient and Hessian in log gamma, where ∂K = flat · K."""
+        d = flat.shape[1]
+        if self.scaling is None:
+            return np.zeros(d), np.zeros((d, d))
+        p = self.share / self.share.sum()
+        shared = (np.outer(p, p) * K).reshape(-1, 1) * flat
+        dv = -shared.sum(axis=0)
+        ddv = np.diag(dv) - flat.T @ shared
+        inverse = self.value(K) / self._unit()
+        return -self._unit() * inverse**2 * dv, self._unit() * inverse**2 * (2.0 * inverse * np.outer(dv, dv) - ddv)
+
+    def _unit(self) -> float:
+        return 1.0 / float(self.share.sum()) if self.scaling == "trace" else 1.0
+
+
 def _descend(
-    X: np.ndarray, machines: Sequence[Machine], theta: np.ndarray, max_iter: int, tol: float, deadline: float
+    X: np.ndarray,
+    machines: Sequence[Machine],
+    scale: Scale,
+    theta: np.ndarray,
+    max_iter: int,
+    tol: float,
+    deadline: float,
 ) -> tuple[np.ndarray, list[float]]:
     """Return where Newton's method with backtracking ends, and the objectives on the way."""
     distances = (X[:, None, :] - X[None, :, :]) ** 2
-    point = _Point(distances, machines, theta, None, deadline)
+    point = _Point(distances, machines, scale, theta, None, deadline)
     history = [point.step.upper]
     for _ in range(max_iter):
         gradient, hessian = point.derivatives()
@@ -97,7 +140,7 @@ def _descend(
         length, better = 1.0, None
         while length > 1e-3:
             target = np.clip(theta + length * direction, np.log(LOWEST), np.log(HIGHEST))
-            trial = _Point(distances, machines, target, point.step, deadline)
+            trial = _Point(distances, machines, scale, target, point.step, deadline)
             if trial.step.upper < point.step.upper + 1e-4 * float(gradient @ (target - theta)):
                 better = trial
                 break
@@ -116,13 +159,18 @@ class _Point:
     """The machines solved at one set of widths, and the derivatives there."""
 
     def __init__(
-        self, distances: np.ndarray, machines: Sequence[Machine], theta: np.ndarray, start: Step | None, deadline: float
+        self,
+        distances: np.ndarray,
+        machines: Sequence[Machine],
+        scale: Scale,
+        theta: np.ndarray,
+        start: Step | None,
+        deadline: float,
     ) -> None:
-        self.distances, self.gamma = distances, np.exp(theta)
+        self.distances, self.scale, self.gamma = distances, scale, np.exp(theta)
         n = len(distances)
         self.K = np.exp(-distances @ self.gamma)
-        self.variance = max(1.0 - float(self.K.mean()), 1e-12)
-        gram = DenseGram([RBF()], ArrayViews(np.empty((n, 1))), [self.K], factors=np.array([1.0 / self.variance]))
+        gram = DenseGram([RBF()], ArrayViews(np.empty((n, 1))), [self.K], factors=np.array([scale.value(self.K)]))
         self.problem = Problem(gram, machines, Fixed(), tol=1e-6, deadline=deadline)
         self.step = self.problem.solve(np.ones(1), None if start is None else start.states, 1e-8)
 
@@ -130,12 +178,9 @@ class _Point:
         """Return gradient and Hessian of the objective in log gamma."""
         n, d = len(self.K), len(self.gamma)
         flat = self.distances.reshape(-1, d) * -self.gamma  # ∂K = flat · K
-        scale, mean = 1.0 / self.variance, 1.0 / n**2
         KD = self.K.reshape(-1, 1) * flat
-        # 1/variance depends on the widths too: its first and second derivatives
-        dv, ddv = -mean * KD.sum(axis=0), -mean * (flat.T @ KD + np.diag(KD.sum(axis=0)))
-        ds = -(scale**2) * dv
-        dds = 2.0 * scale**3 * np.outer(dv, dv) - scale**2 * ddv
+        # the factor depends on the widths too
+        scale, (ds, dds) = self.scale.value(self.K), self.scale.derivatives(self.K, flat)
         gradient, hessian = np.zeros(d), np.zeros((d, d))
         for machine, state in zip(self.problem.machines, self.step.states, strict=True):
             a = state.coef
