@@ -16,7 +16,7 @@ from .layout import IDENTITY, Notes, common_length, offsets_of, pack_codes, row_
 from .rules import lengths_error
 
 _NO_POSITIONS, _NO_NOTES = np.empty(0, np.int64), Notes()
-_BLOCK_ROWS = 1 << 14
+_BLOCK_ROWS, _BLOCK_BYTES = 1 << 14, 1 << 24
 
 
 class SequenceSet:
@@ -120,7 +120,9 @@ class SequenceSet:
             return self._unknown
         if self.alphabet.size == 256:
             return _NO_POSITIONS
-        return np.flatnonzero(self._buffer == UNKNOWN)
+        starts = range(0, self._buffer.size, _BLOCK_BYTES)  # a mask of a whole mapped file may not fit into memory
+        parts = [at + np.flatnonzero(self._buffer[at : at + _BLOCK_BYTES] == UNKNOWN) for at in starts]
+        return np.concatenate([_NO_POSITIONS, *parts])
 
     # -- letters ---------------------------------------------------------------------------------------------------
 
