@@ -95,10 +95,10 @@ def acceptor(which: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def protein(which: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return random proteins of 1,401 letters, one in fifty with a motif in its middle, most letters of it right."""
+    """Return random proteins of 1,401 letters, one in 500 with a motif in its middle, most letters of it right."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 20, (int(which), 1401), dtype=np.uint8)
-    labels = np.where(rng.random(len(codes)) < 0.02, 1, -1).astype(np.int8)
+    labels = np.where(rng.random(len(codes)) < 0.002, 1, -1).astype(np.int8)
     for k in range(8):
         right = (labels > 0) & (rng.random(len(codes)) < 0.7)
         codes[right, 700 + k] = 2 * k
@@ -133,6 +133,7 @@ def fit(job: dict[str, Any]) -> dict[str, Any]:
         X, y = X.rows(slice(0, job["limit"])), y[: job["limit"]]
     kernel = WeightedDegree(degree=job.get("degree", 20)).normalized()
     options = {"C": job.get("C", 1.0), "tol": job.get("tol", 1e-3), "n_jobs": job["jobs"], "dual": dual_of(job)}
+    options["memory"] = job.get("memory")
     if job.get("split"):
         model = MKLClassifier(kernel.split(*job["split"]), **options)
     else:
@@ -335,7 +336,7 @@ def part_limit(jobs: int) -> None:
         return
     path = prepare("protein-900000")
     assert path is not None
-    found = run(path, jobs, group, degree=3, C=0.1)
+    found = run(path, jobs, group, degree=3, C=0.1, memory="500MB")
     say("1.15 GB of memory", found)
     print(f"    the file of proteins has {path.stat().st_size / 1e9:.2f} GB")
     group.rmdir()

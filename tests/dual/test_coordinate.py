@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelweave import MKLClassifier, MKLOneClass, MKLRegressor, Spectrum, WeightedDegree
-from kernelweave.dual import SMO, ActiveSet, Coordinate, Machine, Ridge, choose
+from kernelweave import InputError, MKLClassifier, MKLOneClass, MKLRegressor, Spectrum, WeightedDegree
+from kernelweave.dual import SMO, ActiveSet, Chunking, Coordinate, Machine, Ridge, choose
 from kernelweave.dual.active_set import sample
 from kernelweave.dual.coordinate import repaired
 from kernelweave.gram import DenseGram, FeatureGram, LinaddGram
@@ -143,3 +143,41 @@ def test_estimators_give_the_same_with_and_without_a_matrix(data, monkeypatch):
         assert model.converged_
         assert model.objective_ == pytest.approx(objective, rel=3e-5)
         assert np.allclose(got, expected, atol=2e-2 * np.abs(expected).max())
+
+
+def test_a_small_budget_keeps_the_active_set_small(data):
+    X, y = data
+    machine = Machine(Hinge(), y, np.full(N, 1.0))
+    K = LinaddGram([WeightedDegree(degree=4)], X).at(np.ones(1))
+    free, tight = ActiveSet(n_start=40), ActiveSet(n_start=40)
+    tight.budget = 60 * K.gram.listed_bytes
+    sizes, states = [], []
+    for solver in (free, tight):
+        state, largest = solver.start(machine, K).certified(machine), 0
+        while state.gap > 1e-3 and not state.final:
+            state = solver.step(machine, K, state).certified(machine)
+            largest = max(largest, state.memory["active"] - np.count_nonzero(state.coef))
+        sizes.append(largest)
+        states.append(state)
+    assert sizes[1] < sizes[0]
+    assert states[1].upper == pytest.approx(states[0].upper, rel=2e-3)
+
+
+def test_dual_solvers_print_as_they_are_typed():
+    assert repr(ActiveSet(n_start=50)) == "ActiveSet(max_passes=60, n_start=50)"
+    assert repr(Chunking(working_set=42)) == "Chunking(working_set=42)"
+
+
+def test_dual_is_chosen_by_name(data):
+    X, y = data
+    text = list(X.sequences("dna"))
+    kernel = WeightedDegree(degree=3)
+    objectives = [
+        MKLClassifier(kernel, norm="fixed", scaling=None, dual=dual).fit(text, y).objective_
+        for dual in ("auto", "smo", "chunking", "coordinate", "active_set", Chunking(working_set=20))
+    ]
+    assert np.allclose(objectives, objectives[0], rtol=2e-3)
+    with pytest.raises(InputError, match="Ridge cannot solve"):
+        MKLClassifier(kernel, dual="ridge").fit(text, y)
+    with pytest.raises(InputError, match="dual must be one of"):
+        MKLClassifier(kernel, dual="simplex").fit(text, y)

@@ -17,7 +17,7 @@ START = 10_000
 #: How much the active set may grow in a round.
 GROWTH = 3.0
 #: A sample at a bound stays active while the pull that holds it there is below this share of the targets' size.
-MARGIN = 0.3
+MARGIN = 0.1
 
 
 class ActiveSet(Coordinate):
@@ -42,7 +42,7 @@ class ActiveSet(Coordinate):
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
-        rows = self._active(machine.qp, state)
+        rows = self._active(machine.qp, state, int(min(self.budget / K.gram.listed_bytes, K.n)))
         if len(rows) == K.n:
             return super().step(machine, K, state)
         small = replace(machine, y=machine.y[rows], C=machine.C[rows])
@@ -60,8 +60,8 @@ class ActiveSet(Coordinate):
             memory={"active": len(rows), "exact": True},
         )
 
-    def _active(self, qp: BoxQP, state: DualState) -> np.ndarray:
-        """Return the samples to solve on next."""
+    def _active(self, qp: BoxQP, state: DualState, most: int) -> np.ndarray:
+        """Return the samples to solve on next: the support, and as many others as may be."""
         n = len(state.coef)
         support = np.flatnonzero(state.coef)
         before = state.memory.get("active", 0)
@@ -72,6 +72,7 @@ class ActiveSet(Coordinate):
         pull[support] = np.inf
         size = float(np.abs(qp.linear).max()) + qp.l1
         limit = int(max(GROWTH * max(before, len(support)), self.n_start))
+        limit = max(min(limit, most), len(support) + min(self.n_start, limit) // 4)
         near = np.flatnonzero(pull > -MARGIN * size)
         if len(near) > limit:
             near = near[np.argpartition(-pull[near], limit)[:limit]]

@@ -85,6 +85,8 @@ class DualSolver:
     matrix_free: ClassVar[bool] = False
     #: The relative gap that is wanted: no step needs to do better.
     goal: float = 0.0
+    #: Bytes that it may hold beside coef and f.
+    budget: float = np.inf
 
     def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         """Say whether this solver can solve that machine, and on that kernel where one is given."""
@@ -100,7 +102,8 @@ class DualSolver:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items() if k != 'goal')})"
+        given = {name: value for name, value in vars(self).items() if name not in ("goal", "budget")}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 
 def relative_gap(upper: float, lower: float) -> float:

@@ -95,6 +95,7 @@ class BaseMKL(BaseEstimator):
             results: list[Result] = []
             for group in groups:
                 problem = Problem(terms.gram, group, norm, self.tol, deadline, dual=self.dual)
+                problem.budget = budget_bytes(self.memory)
                 results.append(self._run(problem, results, watch))
         watch.end(results)
         self._keep(X, kept, terms, results)

@@ -97,6 +97,11 @@ class Gram:
         """Return the gram of some of the samples, without factors, where that is cheap; None where it is not."""
         return None
 
+    @property
+    def listed_bytes(self) -> float:
+        """Bytes that the coordinates of one sample take, roughly."""
+        return 1.0
+
     def coordinates(self, rows: np.ndarray) -> Coordinates:
         """Return the features of some samples, for descent along their coefficients; where `explicit` only.
 

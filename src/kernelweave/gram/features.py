@@ -61,6 +61,11 @@ class FeatureGram(Gram):
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return FeatureGram(self.terms, self.X.rows(rows), self.n_jobs)
 
+    @property
+    def listed_bytes(self) -> float:
+        entries = sum(len(part.ids) for one in self.maps for part in one.keep())
+        return 64.0 * entries / max(1, self.n)  # 20 to keep them, more while they are sorted
+
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         parts = [(m, part.take(rows)) for m, one in enumerate(self.maps) for part in one.keep()]
         return ListedCoordinates(parts, self.factors)

@@ -52,6 +52,10 @@ class LinaddGram(Gram):
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return LinaddGram(self.terms, self.X.rows(rows), self.n_jobs)
 
+    @property
+    def listed_bytes(self) -> float:
+        return 24.0 * self.families[0].sequences(self.X).require_length()  # 4 for every leaf, the rest for shared words
+
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         return WordCoordinates(self.families[0], self.X.rows(rows), self.factors)
 

@@ -69,6 +69,8 @@ class Problem:
     start: Step | None = None
     #: How the machines are solved: "auto", a name, or a dual solver.
     dual: str | DualSolver = "auto"
+    #: Bytes that a dual solver may hold.
+    budget: float = np.inf
     #: A lower bound of the optimum that is known before the run.
     lower: float = -np.inf
     watch: Watch | None = None
@@ -133,6 +135,7 @@ class Problem:
         dual, drift = as_dual(self.dual, machine, K), Drift(machine, K)
         state = drift.marked(dual.start(machine, K, None if state is None else state.coef).certified(machine))
         small = K.n <= EXACT_SAMPLES
+        dual.budget = self.budget
         dual.goal = goal = EXACT_GAP if small else tol
         best, stuck = state, 0
         for turn in range(MAX_DUAL_STEPS):
