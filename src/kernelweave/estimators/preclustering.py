@@ -30,7 +30,7 @@ class PreClustering(BaseEstimator):
     """Keep one sample of every group of near ones whose targets differ by less than epsilon.
 
     A continuous function on a compact set is uniformly continuous: for every epsilon there is one
-    delta such that |f(x) − f(x')| < epsilon wherever d(x, x') ≤ delta. Samples that meet both are alike, and
+    delta such that ``|f(x) − f(x')| < epsilon`` wherever d(x, x') ≤ delta. Samples that meet both are alike, and
     one of them, with the weight of all, will do (Nair and Dodd 2015). Samples are visited in random order;
     one that no earlier representative takes in becomes a representative itself.
 

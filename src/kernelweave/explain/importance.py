@@ -49,7 +49,7 @@ class Logo:
 def kmer_scores(model: Any, order: int, *, term: Any = None, machine: int = 0) -> KmerScores:
     """Return the scores of all words of one length, with the shares of all shorter and longer words.
 
-    values[u, p] = Σ over the words v that overlap u at p and agree with it there, of weight(v) · |letters|^(−letters of
+    values[u, p] = Σ over the words v that overlap u at p and agree with it there, of weight(v) · n_letters^(−letters of
     v outside u). For the weighted degree kernel, with and without shifts, and for the spectrum kernel.
 
     Parameters
@@ -123,7 +123,7 @@ def importance(
     how : {"max", "mean", "signed", "differential"}
         Largest absolute score, mean absolute score, or the score of largest absolute value with its sign. As longer
         words hold the shorter ones, these grow with the length. "differential" shows which length it takes: the largest
-        |score| (means taken off) less those of the two words that are one letter shorter.
+        ``|score|`` (means taken off) less those of the two words that are one letter shorter.
     model, term, machine
         As for `kmer_scores`.
 

@@ -45,9 +45,9 @@ def kmer_table(
     machine : int
         Which machine, where there are several classes.
     top : int or None
-        Only the words of the largest |weight|.
+        Only the words of the largest ``|weight|``.
     min_weight : float
-        Only words whose |weight| is above this.
+        Only words whose ``|weight|`` is above this.
 
     Notes
     -----

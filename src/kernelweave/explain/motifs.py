@@ -45,8 +45,8 @@ def motif(
 ) -> Motif:
     """Return the letter frequencies around a word, a position, or a word at a position, in the support sequences.
 
-    matrix[i, c] ∝ pseudocount + Σ_q |coef[q]| · [support q has letter c at place i], over the support sequences of one
-    sign: those that speak for the positive class, or against it.
+    matrix[i, c] ∝ pseudocount + Σ_q abs(coef[q]) · [support q has letter c at place i], over the support sequences of
+    one sign: those that speak for the positive class, or against it.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def stability(
     Refits on bootstrap samples (by class for labels) tell how much the weights vary with the samples. What a term is
     worth shows on the samples that a refit has not seen:
 
-        gain[m] = Σ_i (y_i − mean y) · part_m(i) / Σ_i |y_i − mean y|,
+        gain[m] = Σ_i (y_i − mean y) · part_m(i) / Σ_i abs(y_i − mean y),
 
     part_m(i) being what term m adds to the decision value of sample i, and y = ±1 for labels: half of how far the term
     sets the two classes apart. Further refits have their labels permuted, and gain by chance only. The p-value of a
