@@ -282,21 +282,38 @@ def part_chunking(jobs: int) -> None:
     path = prepare("acceptor-100000") or prepare("synthetic-1000000")
     if path is None:
         return
-    print("    seconds (CPU) by Q and samples, one thread; the last line: active set")
-    sizes, table = (1_000, 3_000, 10_000, 30_000), {}
-    for Q in (42, 112, 512, 2_000):
-        found = [run(path, 1, limit=n, Q=Q)["cpu"] for n in sizes]
-        table[f"Q = {Q}"] = found
-        print(f"    Q = {Q:<8}" + "".join(f"{seconds:10.2f}" for seconds in found), flush=True)
-    table["active set"] = [run(path, 1, limit=n, dual="active_set")["cpu"] for n in sizes]
-    print("    active set  " + "".join(f"{seconds:10.2f}" for seconds in table["active set"]))
-    rows = [run(path, 1, limit=n, dual="smo")["cpu"] for n in sizes[:3]]
-    table["matrix"] = rows
-    print("    matrix, SMO " + "".join(f"{seconds:10.2f}" for seconds in rows))
-    for name, seconds in table.items():
-        slope = np.polyfit(np.log(sizes[1 : len(seconds)]), np.log(seconds[1:]), 1)[0]
-        print(f"    {name:<12} grows as N^{slope:.2f} from {sizes[1]:,} on")
-    (CACHE / "chunking.json").write_text(json.dumps({"sizes": sizes, "table": table}))
+    sizes = (1_000, 3_000, 10_000, 30_000, 100_000)
+    ways: dict[str, tuple[int, dict[str, Any]]] = {f"Q = {Q}": (4, {"Q": Q}) for Q in (42, 112)}
+    ways |= {f"Q = {Q}": (5, {"Q": Q}) for Q in (512, 2_000)}
+    ways |= {"active set": (5, {"dual": "active_set"}), "matrix, SMO": (3, {"dual": "smo"})}
+    print("    CPU seconds on one thread by samples, and how they grow from 3,000 on")
+    print("    " + " " * 12 + "".join(f"{n:10,}" for n in sizes))
+    table, slopes = {}, {}
+    for name, (count, job) in ways.items():
+        table[name] = [run(path, 1, limit=n, **job)["cpu"] for n in sizes[:count]]
+        slopes[name] = float(np.polyfit(np.log(sizes[1:count]), np.log(table[name][1:]), 1)[0])
+        cells = "".join(f"{seconds:10.2f}" for seconds in table[name]) + " " * 10 * (len(sizes) - count)
+        print(f"    {name:<12}{cells}  N^{slopes[name]:.2f}", flush=True)
+    draw_chunking(sizes, table, slopes)
+
+
+def draw_chunking(sizes: tuple[int, ...], table: dict[str, list[float]], slopes: dict[str, float]) -> None:
+    """Draw seconds by samples on logarithmic axes, with the fitted exponents."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+    for (name, seconds), marker in zip(table.items(), "osD^vX", strict=False):
+        ax.loglog(sizes[: len(seconds)], seconds, marker=marker, label=f"{name}: N^{slopes[name]:.1f}")
+    ax.set(xlabel="training windows, N", ylabel="CPU seconds", title="Training time, one thread")
+    ax.legend(frameon=False)
+    ax.grid(alpha=0.3)
+    target = Path(__file__).parent / "results" / "chunking.png"
+    target.parent.mkdir(exist_ok=True)
+    fig.savefig(target, dpi=110)
+    print(f"    drawn to {target}")
 
 
 def part_text(jobs: int) -> None:
