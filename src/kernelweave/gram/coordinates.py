@@ -13,9 +13,9 @@ from ..kernels.weighted_degree import code_matrix
 from ..views import Views
 from .families import Family
 
-#: Letters that are read off the sequences instead of being stored: as many as give about one sequence per word.
-MAX_SHORT = 8
-SPARE = 3
+#: Letters that are read off the sequences instead of being stored: at most the first, and so few that another SPARE
+#: letters make no more words than there are sequences, so that their tables stay in the cache (measured).
+MAX_SHORT, SPARE = 8, 3
 
 
 @dataclass
@@ -143,7 +143,7 @@ class ListedCoordinates(Coordinates):
 
 
 def short_letters(n: int, degree: int) -> int:
-    """Return how many letters are read off the sequences: even, and with about one sequence per word."""
+    """Return how many letters are read off the sequences: an even number that grows with them."""
     short = 2
     while short + 2 <= min(MAX_SHORT, degree) and 4 ** (short + SPARE) <= n:
         short += 2
