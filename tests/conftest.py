@@ -1,10 +1,17 @@
 """What all tests share: reproducible property tests, and quiet small data."""
 
+import contextlib
 import os
+import signal
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A runner started in the background ignores Ctrl-C, and so would all that is tested here.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile(
