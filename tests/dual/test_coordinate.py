@@ -136,7 +136,7 @@ def test_estimators_give_the_same_with_and_without_a_matrix(data, monkeypatch):
     for model, target in models:
         model.fit(text, target)
         expected, objective = decide(model, text), model.objective_
-        monkeypatch.setattr("kernelweave.gram.LISTED_SAMPLES", 0)
+        monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 0)
         model.fit(text, target)
         got = decide(model, text)
         monkeypatch.undo()
@@ -150,7 +150,7 @@ def test_a_small_budget_keeps_the_active_set_small(data):
     machine = Machine(Hinge(), y, np.full(N, 1.0))
     K = LinaddGram([WeightedDegree(degree=4)], X).at(np.ones(1))
     free, tight = ActiveSet(n_start=40), ActiveSet(n_start=40)
-    tight.budget = 60 * K.gram.listed_bytes
+    tight.budget = 60 * K.gram.coordinate_bytes
     sizes, states = [], []
     for solver in (free, tight):
         state, largest = solver.start(machine, K).certified(machine), 0
@@ -161,6 +161,25 @@ def test_a_small_budget_keeps_the_active_set_small(data):
         states.append(state)
     assert sizes[1] < sizes[0]
     assert states[1].upper == pytest.approx(states[0].upper, rel=2e-3)
+
+
+def test_a_small_budget_holds_where_most_samples_matter():
+    rng = np.random.default_rng(3)
+    X = as_views(["".join(row) for row in rng.choice(list("ACGT"), (N, 10))])
+    y = np.where(rng.random(N) < 0.5, 1.0, -1.0)  # nothing to be learned: all samples are support
+    machine = Machine(Hinge(), y, np.full(N, 0.01))
+    K = LinaddGram([WeightedDegree(degree=3)], X).at(np.ones(1))
+    solver = ActiveSet(n_start=40)
+    solver.budget = 250 * K.gram.coordinate_bytes
+    state = solver.start(machine, K).certified(machine)
+    sizes, support = [], []
+    while state.gap > 1e-3 and len(sizes) < 50:
+        support.append(np.count_nonzero(state.coef))
+        state = solver.step(machine, K, state).certified(machine)
+        sizes.append(state.memory["active"])
+    assert state.gap <= 1e-3
+    # beyond the budget only as far as the support itself demands, and a few to go on with
+    assert all(size <= max(250, n + 10) for size, n in zip(sizes, support, strict=True))
 
 
 def test_dual_solvers_print_as_they_are_typed():

@@ -34,7 +34,7 @@ def views(rng, n, alphabet, **options):
 def matrices_up_to(n, monkeypatch):
     """Let `bind` do without matrices for more than n samples."""
     monkeypatch.setattr(grams, "LINADD_SAMPLES", n)
-    monkeypatch.setattr(grams, "LISTED_SAMPLES", n)
+    monkeypatch.setattr(grams, "EXPLICIT_SAMPLES", n)
 
 
 CASES = {

@@ -42,7 +42,7 @@ class ActiveSet(Coordinate):
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
-        rows = self._active(machine.qp, state, int(min(self.budget / K.gram.listed_bytes, K.n)))
+        rows = self._active(machine.qp, state, int(min(self.budget / K.gram.coordinate_bytes, K.n)))
         if len(rows) == K.n:
             return super().step(machine, K, state)
         small = replace(machine, y=machine.y[rows], C=machine.C[rows])
@@ -76,7 +76,8 @@ class ActiveSet(Coordinate):
         near = np.flatnonzero(pull > -MARGIN * size)
         if len(near) > limit:
             near = near[np.argpartition(-pull[near], limit)[:limit]]
-        return np.sort(near) if 2 * len(near) < n else np.arange(n)
+        # where half of the samples matter, a look at the others would cost as much as having them along
+        return np.arange(n) if 2 * len(near) >= n and n <= most else np.sort(near)
 
 
 def sample(qp: BoxQP, size: int, seed: int = 0) -> np.ndarray:

@@ -82,7 +82,7 @@ class BaseMKL(BaseEstimator):
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share
             )
             watch.begin(self, kernel, X, machines)
-            gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs, listed=self._listed(loss))
+            gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs, matrix_free=self._matrix_free(loss))
             if getattr(self, "learn_C", False):
                 gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
@@ -101,8 +101,8 @@ class BaseMKL(BaseEstimator):
         self._keep(X, kept, terms, results)
         self._say(results)
 
-    def _listed(self, loss: Loss) -> bool | None:
-        """Say whether features are to be listed where they can be; None where that is to be seen."""
+    def _matrix_free(self, loss: Loss) -> bool | None:
+        """Say whether string kernels are to get no matrix; None where `bind` is to see what is quicker."""
         if self.dual != "auto":
             return dual_kind(self.dual).matrix_free
         return False if isinstance(loss, SmoothLoss) or getattr(self, "learn_C", False) else None

@@ -23,7 +23,7 @@ from .streamed import StreamedGram
 
 #: With more samples than the first, terms that need no matrix get none; with more than the second already where their
 #: features can be listed, since coordinate descent then beats any matrix.
-LINADD_SAMPLES, LISTED_SAMPLES = 10_000, 3_000
+LINADD_SAMPLES, EXPLICIT_SAMPLES = 10_000, 3_000
 #: Terms that must fit as matrices where the others are streamed.
 MIN_HELD_TERMS = 60
 #: Rows that a cache must hold at the least for a solver to make headway.
@@ -41,13 +41,13 @@ def bind(
     memory: str | int | float | None = None,
     directory: str | Path | None = None,
     n_jobs: int = 1,
-    listed: bool | None = None,
+    matrix_free: bool | None = None,
 ) -> Gram:
     """Bind the terms of a kernel to data, as the memory budget allows.
 
     Terms that need no matrix (`Kernel.gram_kind`) get none where there are more than 10,000 samples (3,000 where their
-    features can be listed), or where the matrices do not fit. With listed=True they never get one, and with
-    listed=False whether features can be listed does not count.
+    features can be listed), or where the matrices do not fit. With matrix_free=True they never get one, and with
+    matrix_free=False whether features can be listed does not count.
 
     All others: matrices in float64 where they fit, in float32 where only those fit (or in a memory-mapped file where a
     directory is given): n_terms · n² numbers. Otherwise, with many terms on few samples, terms are streamed and only
@@ -61,10 +61,10 @@ def bind(
     terms, budget = kernel.terms(X), budget_bytes(memory)
     makers = [MATRIX_FREE.get(term.gram_kind) for term in terms]
     fits = _matrix_bytes(terms, len(X)) <= budget
-    if not any(makers) or (not listed and fits and len(X) <= LISTED_SAMPLES):
+    if not any(makers) or (not matrix_free and fits and len(X) <= EXPLICIT_SAMPLES):
         return bind_matrices(terms, X, budget, directory, n_jobs)
-    if not listed and fits and len(X) <= LINADD_SAMPLES:  # without a matrix only where that is quicker
-        make = makers[0] if len(set(makers)) == 1 and listed is None else None
+    if not matrix_free and fits and len(X) <= LINADD_SAMPLES:  # without a matrix only where that is quicker
+        make = makers[0] if len(set(makers)) == 1 and matrix_free is None else None
         gram = None if make is None else make(terms, X, n_jobs)
         return gram if gram is not None and gram.explicit else bind_matrices(terms, X, budget, directory, n_jobs)
     grams: list[Gram] = []

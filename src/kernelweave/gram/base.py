@@ -36,7 +36,7 @@ class Gram:
         self.n = len(X)
         #: What every K_m is multiplied with: the scaling of the terms.
         self.factors = np.ones(len(self.terms)) if factors is None else np.asarray(factors, dtype=np.float64)
-        self._last_listed: tuple[np.ndarray, Coordinates] | None = None
+        self._last_coordinates: tuple[np.ndarray, Coordinates] | None = None
 
     @property
     def n_terms(self) -> int:
@@ -98,19 +98,19 @@ class Gram:
         return None
 
     @property
-    def listed_bytes(self) -> float:
-        """Bytes that the coordinates of one sample take, roughly."""
-        return 1.0
+    def coordinate_bytes(self) -> float:
+        """Bytes that the coordinates of one sample take, roughly; where `explicit` only."""
+        raise NotImplementedError
 
     def coordinates(self, rows: np.ndarray) -> Coordinates:
         """Return the features of some samples, for descent along their coefficients; where `explicit` only.
 
         Those that were asked for last are kept: weights change more often than samples do.
         """
-        if self._last_listed is None or not np.array_equal(self._last_listed[0], rows):
-            self._last_listed = None
-            self._last_listed = rows, self._coordinates(rows)
-        return self._last_listed[1]
+        if self._last_coordinates is None or not np.array_equal(self._last_coordinates[0], rows):
+            self._last_coordinates = None
+            self._last_coordinates = rows, self._coordinates(rows)
+        return self._last_coordinates[1]
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         raise NotImplementedError

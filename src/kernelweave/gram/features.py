@@ -62,7 +62,7 @@ class FeatureGram(Gram):
         return FeatureGram(self.terms, self.X.rows(rows), self.n_jobs)
 
     @property
-    def listed_bytes(self) -> float:
+    def coordinate_bytes(self) -> float:
         entries = sum(len(part.ids) for one in self.maps for part in one.keep())
         return 64.0 * entries / max(1, self.n)  # 20 to keep them, more while they are sorted
 

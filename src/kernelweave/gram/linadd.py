@@ -53,7 +53,7 @@ class LinaddGram(Gram):
         return LinaddGram(self.terms, self.X.rows(rows), self.n_jobs)
 
     @property
-    def listed_bytes(self) -> float:
+    def coordinate_bytes(self) -> float:
         return 24.0 * self.families[0].sequences(self.X).require_length()  # 4 for every leaf, the rest for shared words
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
