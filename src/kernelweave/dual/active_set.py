@@ -75,9 +75,17 @@ class ActiveSet(Coordinate):
         limit = max(min(limit, most), len(support) + min(self.n_start, limit) // 4)
         near = np.flatnonzero(pull > -MARGIN * size)
         if len(near) > limit:
-            near = near[np.argpartition(-pull[near], limit)[:limit]]
+            # coefficients rise and fall in pairs: where only one side is let in, it has nobody to move with
+            for side in (climb, -fall):
+                pull[_largest(np.where(np.isinf(pull), -np.inf, side), (limit - len(support)) // 4)] = np.inf
+            near = _largest(pull, limit)
         # where half of the samples matter, a look at the others would cost as much as having them along
         return np.arange(n) if 2 * len(near) >= n and n <= most else np.sort(near)
+
+
+def _largest(values: np.ndarray, size: int) -> np.ndarray:
+    """Return where the largest values are, in any order."""
+    return np.argpartition(-values, size)[:size]
 
 
 def sample(qp: BoxQP, size: int, seed: int = 0) -> np.ndarray:
