@@ -491,6 +491,7 @@ def test_damaged_decision_values_are_computed_anew(at, monkeypatch, blobs):
 def test_decision_values_that_stay_damaged_stop_the_fit(monkeypatch, blobs):
     X, y = blobs
     calls = disturb(monkeypatch, lambda f, call: f + np.cos(7.0 * np.arange(len(f)) + call))
+    monkeypatch.setattr("kernelweave.dual.smo.SHARE_OF_FEW", 0.1)  # one step alone must not reach the optimum
     model = fit_quietly(MKLClassifier(RBF(0.3), C=10.0, tol=1e-6), X, y)
     assert model.stop_reason_ == "stalled"
     assert len(calls) < 50, "it does not try for long"

@@ -15,6 +15,9 @@ from .polish import MAX_FREE, free_set, polish
 BURST = 3e7
 #: Most samples that are gathered into a matrix of their own: 200 MB.
 MAX_GATHERED = 5000
+#: To which share of the violation that is left one step goes: of few samples, where a step costs more than its turns,
+#: and of many, where a smaller set soon does the rest.
+FEW, SHARE_OF_FEW, SHARE = 1000, 0.01, 0.1
 #: How many multiplications of a Cholesky factor take as long as SMO takes for one number, times six.
 POLISH_WORK = 200.0
 
@@ -23,7 +26,7 @@ class SMO(DualSolver):
     """Sequential minimal optimisation with second-order selection, on a set that shrinks.
 
     Each step optimises the samples that may still move, to a tenth of the violation that is
-    left: all of them at first, then those that are not clearly at a bound, gathered
+    left (a hundredth, of few samples): all of them at first, then those that are not clearly at a bound, gathered
     into a small matrix that stays near the processor. Where the matrix is not held, the set has at
     most `working_set` samples, the worst violators. Where few samples lie strictly between their
     bounds, `polish` finds their exact values.
@@ -61,7 +64,8 @@ class SMO(DualSolver):
             chosen = np.flatnonzero((climb >= low) | (fall <= top))
             if len(chosen) > min(0.45 * K.n, MAX_GATHERED):
                 chosen = np.arange(K.n)
-        moved, work = self._optimise(qp, K, state, chosen, max(0.1 * (top - low), 1e-14 * scale))
+        share = SHARE_OF_FEW if K.n <= FEW else SHARE
+        moved, work = self._optimise(qp, K, state, chosen, max(share * (top - low), 1e-14 * scale))
         memory = {"violation": (top - low) / scale, "work": work + state.memory.get("work", 0.0)}
         return replace(moved, n_steps=state.n_steps + 1, final=False, memory=memory)
 

@@ -18,6 +18,8 @@ from .drift import Drift
 #: Up to this many samples the machines are solved to the last digits: it costs next to nothing.
 EXACT_SAMPLES = 1000
 EXACT_GAP = 1e-10
+#: Gaps below this are nothing but rounding.
+ROUNDING = 1e-14
 #: Most steps of a dual solver at one set of weights.
 MAX_DUAL_STEPS = 20_000
 #: After how many of them f is computed anew, so that the rounding of its updates cannot add up.
@@ -157,7 +159,7 @@ class Problem:
                 self.stalled = best.gap > tol
                 break
             stuck = 0 if state.gap < 0.999 * best.gap else stuck + 1
-            best = state if state.gap <= best.gap else best
+            best = state if state.gap <= max(best.gap, ROUNDING) else best  # the later of two that look the same
             if stuck >= (4 if best.gap <= tol else 400):
                 break
         return best if self.interrupted else drift.rebuilt(best)

@@ -12,7 +12,8 @@ from ..dual import DualState, Machine, minimise, relative_gap
 from ..dual.polish import free_set
 from ..losses import BoxQP, SmoothLoss
 from ..norms import Polyhedral
-from .base import EXACT_SAMPLES, Problem, Solver, Step, Steps
+from .base import EXACT_SAMPLES, Problem, Solver, Step, Steps, with_lower
+from .master_lp import MasterLP
 from .silp import SILP
 
 #: Most terms with weight zero that one Newton step considers.
@@ -21,6 +22,8 @@ MAX_ENTERING = 100
 MAX_FREE = 2000
 #: Where nothing lower is found, machines are solved better, down to this share of the tolerance.
 FINEST = 1e-3
+#: Cuts are asked for a bound once the step's own is this near.
+NEAR = 0.5
 #: After how many steps of little gain cutting planes take over.
 MAX_CRAWLS = 8
 
@@ -45,17 +48,19 @@ class Hessian(Solver):
     needs = (Polyhedral,)
     remedy = "Use norm=1, or solver='analytic'."
 
-    def __init__(self, simple_first: bool = False, refresh: int = 4) -> None:
+    def __init__(self, simple_first: bool = False, refresh: int = 2) -> None:
         self.simple_first = simple_first
         self.refresh = refresh
 
     def steps(self, problem: Problem) -> Steps:
-        step = problem.solve(problem.start_weights(), None, problem.inner_tol(np.inf))
+        cuts = MasterLP(problem.gram.n_terms)
+        cuts.recall(problem)
+        step = bounded(problem.solve(problem.start_weights(), None, problem.inner_tol(np.inf)), problem, cuts)
         gap = yield step
         if self.simple_first:
             from .simple import Simple
 
-            step = Simple().advance(problem, step, gap)
+            step = bounded(Simple().advance(problem, step, gap), problem, cuts)
             gap = yield step
         watched, since, sharp, crawls = _watched(step), 0, 1.0, 0
         while True:
@@ -66,7 +71,7 @@ class Hessian(Solver):
             found = self._walk(problem, step, direction, slope, tol) if slope < 0 else None
             if found is None and tol > FINEST * problem.tol and problem.gram.n > EXACT_SAMPLES:
                 sharp *= 0.1
-                step = problem.solve(step.weights, step.states, sharp * tol)
+                step = bounded(problem.solve(step.weights, step.states, sharp * tol), problem, cuts)
                 gap = yield step
                 continue
             if found is None:
@@ -86,11 +91,11 @@ class Hessian(Solver):
             else:
                 due = True
             if due:
-                step, since = problem.certify(found.weights, found.states), 0
+                step, since = bounded(problem.certify(found.weights, found.states), problem, cuts), 0
                 watched = _watched(step)
             gap = yield step
         # Where coef is not unique, no single one proves the optimum, but cuts from several of them do.
-        problem.start = replace(step, memory=None)
+        problem.start = replace(step, memory=cuts.cuts(problem))
         yield from SILP().steps(problem)
 
     def _walk(self, problem: Problem, step: Step, direction: np.ndarray, slope: float, tol: float) -> Step | None:
@@ -104,6 +109,16 @@ class Hessian(Solver):
             fit = -0.5 * slope * length**2 / (trial.upper - step.upper - slope * length)
             length = float(np.clip(fit, 0.1 * length, 0.5 * length))
         return None
+
+
+def bounded(step: Step, problem: Problem, cuts: MasterLP) -> Step:
+    """Return the step with the lower bound that it proves together with all steps before.
+
+    J is near its minimum long before any single coef proves that; a mixture of several does sooner.
+    """
+    cuts.add_cut(step.linear, step.quad)
+    lower = cuts.solve()[1] if relative_gap(step.upper, step.lower) < NEAR else -np.inf
+    return with_lower(step, lower, cuts.cuts(problem))
 
 
 def _watched(step: Step) -> np.ndarray:

@@ -20,18 +20,19 @@ class Cuts:
 
     def hold(self, problem: Problem) -> bool:
         """Say whether the problem's machines are those the cuts were made with, and its kernels as well."""
-        start = problem.start  # other kernels or samples would give its coef another quad
-        if start is not None and len(start.quad):
-            quad = problem.gram.quad(start.coef)
-            if not np.allclose(quad, start.quad, rtol=1e-9, atol=1e-9 * float(np.abs(quad).max())):
-                return False
         mine, theirs = self.machines, [(machine.C, machine.y) for machine in problem.machines]
         same = all(
             np.array_equal(a, b)
             for one, other in zip(mine, theirs, strict=True)
             for a, b in zip(one, other, strict=True)
         )
-        return same and self.quads.shape[1] == problem.gram.n_terms
+        if not same or self.quads.shape[1] != problem.gram.n_terms:
+            return False
+        start = problem.start
+        if start is None or not len(start.quad):
+            return True
+        quad = problem.gram.quad(start.coef)  # other kernels or samples would give it another one
+        return bool(np.allclose(quad, start.quad, rtol=1e-9, atol=1e-9 * float(np.abs(quad).max())))
 
 
 class MasterLP:
@@ -67,8 +68,7 @@ class MasterLP:
         self.highs = highspy.Highs()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("threads", 1)
-        for _ in range(n_terms):
-            self.highs.addVar(0.0, 1.0)
+        self.highs.addVars(n_terms, np.zeros(n_terms), np.ones(n_terms))
         self.highs.addVar(-self._infinity, self._infinity)
         self.highs.changeColCost(n_terms, 1.0)
         self.highs.addRow(1.0, 1.0, n_terms, np.arange(n_terms, dtype=np.int32), np.ones(n_terms))
