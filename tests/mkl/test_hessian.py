@@ -12,9 +12,8 @@ from kernelweave import RBF, Linear, MKLClassifier, Polynomial, WeightedDegree
 from kernelweave.dual import Machine
 from kernelweave.gram import DenseGram, StreamedGram
 from kernelweave.losses import LOSSES, EpsilonInsensitive, Hinge, Logistic, OneClass, Squared, SquaredHinge
-from kernelweave.mkl import SILP, ActiveTerms, Hessian, Plain, Problem, SILPChunking, Simple, as_solver, run
+from kernelweave.mkl import SILP, ActiveTerms, Hessian, Plain, Problem, SILPChunking, Simple, as_solver, hessian, run
 from kernelweave.mkl import base as mkl_base
-from kernelweave.mkl import hessian
 from kernelweave.mkl.active_terms import mixed_coef
 from kernelweave.mkl.hessian import bordered_solve, bounded, machine_hessian, newton_target, simplex_minimum
 from kernelweave.mkl.master_lp import MasterLP

@@ -114,18 +114,10 @@ class Problem:
             self._combined = self.gram.at(weights)
         return self._combined
 
-    def certify(self, weights: np.ndarray, states: tuple[DualState, ...], picked: np.ndarray | None = None) -> Step:
-        """Return the step that these states make, with both bounds of the whole problem.
-
-        With `picked`, only these terms are looked at: the others' quad is left at zero, and nothing is
-        proved (lower = −∞).
-        """
+    def certify(self, weights: np.ndarray, states: tuple[DualState, ...]) -> Step:
+        """Return the step that these states make, with both bounds of the whole problem."""
         coef = np.column_stack([state.coef for state in states])
         step = uncertified(weights, states)
-        if picked is not None:
-            quad = np.zeros(self.gram.n_terms)
-            quad[picked] = self.gram.only(picked.tolist()).quad(coef)
-            return replace(step, quad=quad)
         if self.gram.n_terms == 1 and weights[0] > 0:  # f = weight · K coef is at hand
             quad = np.array([sum(float(state.coef @ state.f) for state in states) / weights[0]])
         else:

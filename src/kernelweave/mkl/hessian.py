@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Generator
 
 import numpy as np
 from scipy.linalg import lapack
@@ -14,7 +14,6 @@ from ..losses import BoxQP, SmoothLoss
 from ..norms import Polyhedral
 from .base import EXACT_SAMPLES, Problem, Solver, Step, Steps, with_lower
 from .master_lp import MasterLP
-from .silp import SILP
 
 #: Most terms with weight zero that one Newton step considers.
 MAX_ENTERING = 100
@@ -24,8 +23,9 @@ MAX_FREE = 2000
 FINEST = 1e-3
 #: Cuts are asked for a bound once the step's own is this near.
 NEAR = 0.5
-#: After how many steps of little gain cutting planes take over.
-MAX_CRAWLS = 8
+#: After how many steps of little gain cutting planes take over, and for how many turns: for twice as many where they
+#: brought nothing.
+MAX_CRAWLS, CUT_TURNS = 8, 10
 
 
 class Hessian(Solver):
@@ -34,23 +34,21 @@ class Hessian(Solver):
     With J(weights) the objective of the solved machines, the gradient is −½ quad and the Hessian
     Q'ĀQ: Q holds K_m coef at the free samples, Ā is the inverse of their bordered system. A small
     quadratic program over the simplex gives the step, backtracking its length. Where that gets stuck, as it may where
-    coef is not unique, `SILP` goes on.
+    coef is not unique, the cuts of all steps so far find a way on, as in `SILP`: no single coef proves the optimum
+    there, but several of them do.
 
     Parameters
     ----------
     simple_first : bool
         Begin with one step of `Simple`, the mixed strategy of the paper.
-    refresh : int
-        After how many steps all terms are looked at again, where they are many.
     """
 
     name = "hessian"
     needs = (Polyhedral,)
     remedy = "Use norm=1, or solver='analytic'."
 
-    def __init__(self, simple_first: bool = False, refresh: int = 2) -> None:
+    def __init__(self, simple_first: bool = False) -> None:
         self.simple_first = simple_first
-        self.refresh = refresh
 
     def steps(self, problem: Problem) -> Steps:
         cuts = MasterLP(problem.gram.n_terms)
@@ -62,41 +60,42 @@ class Hessian(Solver):
 
             step = bounded(Simple().advance(problem, step, gap), problem, cuts)
             gap = yield step
-        watched, since, sharp, crawls = _watched(step), 0, 1.0, 0
+        n_turns = CUT_TURNS
         while True:
+            step, gap = yield from self._newton_steps(problem, step, gap, cuts)
+            before = step
+            for _ in range(n_turns):
+                weights = cuts.solve()[0]
+                if weights is None:  # the steps so far stay what they are
+                    return
+                found = bounded(problem.solve(weights, step.states, problem.inner_tol(gap)), problem, cuts)
+                gap = yield found
+                step = found if found.upper < step.upper else step
+            n_turns = CUT_TURNS if step.upper < before.upper else 2 * n_turns
+
+    def _newton_steps(
+        self, problem: Problem, step: Step, gap: float, cuts: MasterLP
+    ) -> Generator[Step, float, tuple[Step, float]]:
+        """Yield steps as long as they gain; return the last one."""
+        sharp, crawls = 1.0, 0
+        while crawls < MAX_CRAWLS:
             direction = newton_target(problem, step) - step.weights
             slope = -0.5 * float(step.quad @ direction)
             # machines must be solved better than what the step is to gain
             tol = sharp * min(problem.inner_tol(gap), 0.1 * max(-slope, 0.0) / abs(step.upper) + 0.03 * problem.tol)
             found = self._walk(problem, step, direction, slope, tol) if slope < 0 else None
-            if found is None and tol > FINEST * problem.tol and problem.gram.n > EXACT_SAMPLES:
-                sharp *= 0.1
-                step = bounded(problem.solve(step.weights, step.states, sharp * tol), problem, cuts)
-                gap = yield step
-                continue
-            if found is None:
-                if np.isfinite(step.lower):  # nothing lower, and all terms were looked at
-                    break
-                found, since = step, self.refresh
-            # a gain that is small against the gap, time and again: the objective has a kink here
-            if np.isfinite(step.lower):
+            if found is not None:
+                # a gain that is small against the gap, time and again: the objective has a kink here
                 crawls = crawls + 1 if step.upper - found.upper < 0.02 * gap * abs(step.upper) else 0
-            if crawls >= MAX_CRAWLS and gap > problem.tol and np.isfinite(gap):
-                break
-            # most terms will not matter: look at all of them when the others are nearly done, or now and then
-            since += 1
-            if since < self.refresh and len(watched) < problem.gram.n_terms:
-                step = problem.certify(found.weights, found.states, watched)
-                due = _watched_gap(step, watched) <= problem.tol
+                found = problem.certify(found.weights, found.states)
+            elif tol > FINEST * problem.tol and problem.gram.n > EXACT_SAMPLES:
+                sharp *= 0.1
+                found = problem.solve(step.weights, step.states, sharp * tol)
             else:
-                due = True
-            if due:
-                step, since = bounded(problem.certify(found.weights, found.states), problem, cuts), 0
-                watched = _watched(step)
+                break
+            step = bounded(found, problem, cuts)
             gap = yield step
-        # Where coef is not unique, no single one proves the optimum, but cuts from several of them do.
-        problem.start = replace(step, memory=cuts.cuts(problem))
-        yield from SILP().steps(problem)
+        return step, gap
 
     def _walk(self, problem: Problem, step: Step, direction: np.ndarray, slope: float, tol: float) -> Step | None:
         """Return a lower point along the direction; None where there is none to be found."""
@@ -119,18 +118,6 @@ def bounded(step: Step, problem: Problem, cuts: MasterLP) -> Step:
     cuts.add_cut(step.linear, step.quad)
     lower = cuts.solve()[1] if relative_gap(step.upper, step.lower) < NEAR else -np.inf
     return with_lower(step, lower, cuts.cuts(problem))
-
-
-def _watched(step: Step) -> np.ndarray:
-    """Return the terms worth looking at for a few steps: those in use and the best quarter of the others."""
-    n = len(step.quad)
-    best = np.argsort(-step.quad)[: max(30, n // 4)]
-    return np.union1d(best, np.flatnonzero(step.weights))
-
-
-def _watched_gap(step: Step, watched: np.ndarray) -> float:
-    """Return the relative gap as far as the watched terms know."""
-    return relative_gap(step.upper, step.linear - 0.5 * float(step.quad[watched].max()))
 
 
 def newton_target(problem: Problem, step: Step) -> np.ndarray:
