@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,17 +65,24 @@ def true_terms() -> tuple[str, str]:
     return f"RBF().on({columns_of('ring')!r})", f"Linear().on({columns_of('trend')!r})"
 
 
-def make_windows(seed: int = 0) -> tuple[SequenceSet, np.ndarray]:
-    """Return windows around an AG, and whether it ends an intron (1) or is there by chance (−1)."""
-    from .datasets import make_splice_sites
+def read_windows() -> tuple[SequenceSet, list[str], np.ndarray]:
+    """Return windows around an AG, their names, and whether it ends an intron (1) or is there by chance (−1).
 
-    return make_splice_sites(N_WINDOWS + N_TEST, window=WINDOW, site=SITE, positives=0.2, random_state=seed)[:2]
+    `datasets.make_splice_sites` made them; they come with the package, because compiling it takes longer than reading.
+    """
+    from .io import read_labelled_fasta
+
+    with as_file(files(__package__) / "data" / "splice_sites.fa.gz") as path:
+        X, names, y = read_labelled_fasta(path)
+    assert names is not None
+    assert y is not None
+    return X, names, y
 
 
-def write_fasta(path: Path, sequences: Any, labels: Any, first: int) -> None:
-    """Write sequences with their labels in the headers."""
-    rows = zip(sequences, labels, strict=True)
-    path.write_text("".join(f">window{first + i} label={y}\n{x}\n" for i, (x, y) in enumerate(rows)), encoding="ascii")
+def fasta(names: Sequence[str], sequences: Any, labels: Any) -> str:
+    """Return sequences with their labels in the headers."""
+    rows = zip(names, sequences, labels, strict=True)
+    return "".join(f">{name} label={y}\n{x}\n" for name, x, y in rows)
 
 
 def write_table(path: Path, columns: dict[str, Any], outcome: Any) -> None:
@@ -99,10 +107,10 @@ class Demo:
         from .estimators import MKLClassifier
         from .kernels import WeightedDegree
 
-        X, y = make_windows()
+        X, names, y = read_windows()
         train, test = slice(0, N_WINDOWS), slice(N_WINDOWS, None)
-        write_fasta(self.folder / "sites_train.fa", X[train], y[train], 1)
-        write_fasta(self.folder / "sites_test.fa", X[test], y[test], N_WINDOWS + 1)
+        for part, name in ((train, "train"), (test, "test")):
+            (self.folder / f"sites_{name}.fa").write_text(fasta(names[part], X[part], y[part]), encoding="ascii")
         self._title("Splice sites: which word lengths tell a site from an AG by chance?")
         self.out.print(
             f"{N_WINDOWS:,} windows of {WINDOW} letters, one in five a site; one term for every word length."
@@ -110,8 +118,7 @@ class Demo:
         kernel = WeightedDegree(degree=MAX_DEGREE).split("degree")
         model = self._fitted(MKLClassifier(kernel, class_weight="balanced", n_jobs=-1), X[train], y[train])
         self._curves(model, X[test], y[test] == 1)
-        names = [f"window{N_WINDOWS + 1 + i}" for i in range(N_TEST)]
-        self._keep(model, "sites", X_test=X[test], y_test=y[test], names_test=names)
+        self._keep(model, "sites", X_test=X[test], y_test=y[test], names_test=names[test])
         return model
 
     def table(self) -> Any:

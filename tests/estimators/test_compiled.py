@@ -116,8 +116,8 @@ def test_large_predictions_compile_by_themselves(data, monkeypatch):
     model = MKLClassifier(WD(4), tol=1e-2).fit(X, labels(X))
     plain = model.decision_function(new)
     assert model._compiled is None
-    monkeypatch.setattr(compiled, "FEW_SUPPORT", 5)
-    monkeypatch.setattr(compiled, "FEW_QUERIES", 5)
+    monkeypatch.setattr(tables, "FEW_SUPPORT", 5)
+    monkeypatch.setattr(tables, "FEW_QUERIES", 5)
     np.testing.assert_allclose(model.decision_function(new), plain, rtol=1e-9, atol=1e-9)
     assert model._compiled is not None
     kept = model._compiled

@@ -1,5 +1,7 @@
 """What terms, letters and words add to a prediction, and what changes with a letter: all adds up."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -46,9 +48,16 @@ KERNELS = [
 ]
 
 
+@pytest.fixture(params=["compared", "looked up"])
+def way(request, monkeypatch):
+    """Both ways of finding placed words, whatever is quicker here."""
+    module = sys.modules[contributions.__module__]
+    monkeypatch.setattr(module, "FEW_SAMPLES", 100 if request.param == "compared" else 0)
+
+
 @pytest.mark.filterwarnings("ignore:.*ambiguous:kernelweave.DataWarning")
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:60])
-def test_everything_adds_up(kernel):
+def test_everything_adds_up(kernel, way):
     model = MKLClassifier(kernel, norm=2).fit(X, Y)
     f, why = model.decision_function(NEW), contributions(model, NEW)
     np.testing.assert_allclose(why.decision, f, rtol=0, atol=1e-9)
@@ -62,7 +71,7 @@ def test_everything_adds_up(kernel):
     assert not why.unplaced.any() or "Oligo" in repr(kernel)
 
 
-def test_letters_share_the_words_that_cover_them():
+def test_letters_share_the_words_that_cover_them(way):
     kernel = WeightedDegree(degree=4, shift=1)
     model = MKLClassifier(kernel, scaling=None).fit(X, Y)
     support = [X[i] for i in model.support_]

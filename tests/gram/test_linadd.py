@@ -101,6 +101,7 @@ def test_threads_waves_and_chunks_give_the_same_bits(kernel, rng, monkeypatch):
     X = as_views(strings(rng, 600, 60, change=1.0))
     coef, terms = rng.normal(size=600), kernel.terms(X)
     monkeypatch.setattr(tables, "FEW_QUERIES", 0)
+    monkeypatch.setattr(tables, "FEW_SUPPORT", 0)
     monkeypatch.setattr(tables, "SMALLEST_CHUNK", 50)
     monkeypatch.setattr(tables, "BLOCK_BYTES", 100_000)
     expected = LinaddGram(terms, X).apply(coef, np.ones(len(terms))), LinaddGram(terms, X).quad(coef)
@@ -134,6 +135,8 @@ def test_large_sets_are_unpacked_in_chunks(case, rng, monkeypatch):
 
 def test_only_the_ranges_that_are_asked_for_are_built(rng, monkeypatch):
     X = as_views(strings(rng, 40, 60, unknown=0.0))
+    monkeypatch.setattr(tables, "FEW_QUERIES", 0)
+    monkeypatch.setattr(tables, "FEW_SUPPORT", 0)
     monkeypatch.setattr(tables, "MAX_POSITIONS", 5)
     built, build = [], tables.Words.build
     monkeypatch.setattr(tables.Words, "build", lambda words, part: built.append(part) or build(words, part))
@@ -144,10 +147,19 @@ def test_only_the_ranges_that_are_asked_for_are_built(rng, monkeypatch):
 def test_no_matrix_is_formed(rng, monkeypatch):
     X = as_views(strings(rng, 1500, 30, change=1.0))
     gram = LinaddGram(WD(5).normalized().split("degree").terms(X), X)
-    monkeypatch.setattr(tables, "block_of", lambda *_: pytest.fail("compared pairs"))
+    for way in ("_compared", "_compared_each", "_counted"):
+        monkeypatch.setattr(tables, way, lambda *_: pytest.fail("compared pairs"))
     monkeypatch.setattr(tables, "FEW_QUERIES", 100)
     gram.apply(rng.normal(size=1500), np.ones(5))
     gram.quad(rng.normal(size=1500))
+
+
+@pytest.mark.parametrize("kernel", [WD(5).split("degree"), WD(5, shift=1).split("degree"), WD(5)], ids=repr)
+def test_few_pairs_are_compared(kernel, rng, monkeypatch):
+    X = as_views(strings(rng, 40, 30, change=1.0))
+    gram = LinaddGram(kernel.terms(X), X)
+    monkeypatch.setattr(tables, "Words", lambda *_, **__: pytest.fail("built tables"))
+    assert gram.apply_each(rng.normal(size=40)).shape == (gram.n_terms, 40)
 
 
 def test_bind_takes_the_way_that_fits(rng, monkeypatch):

@@ -12,6 +12,8 @@ from kernelweave._fast import jit
 from kernelweave._fast.lanes import LANES, intrinsic
 
 AMBIGUOUS = 255
+#: Sequences that are turned position-major at a time.
+TILE = 256
 
 
 def _scalar(name, extra):
@@ -62,16 +64,29 @@ def bits_per_letter(n_letters):
     return bits
 
 
-@jit
 def empty_planes(n_planes, n_words, n):
     """Zeros (n_planes, n_words, n rounded up to LANES) uint32 on a 64-byte border: no vector straddles two lines."""
     padded = (n + LANES - 1) // LANES * LANES
-    raw = np.zeros(n_planes * n_words * padded + 16, np.uint32)
-    skip = (64 - raw.ctypes.data % 64) % 64 // 4
-    return raw[skip : skip + n_planes * n_words * padded].reshape(n_planes, n_words, padded)
+    size = n_planes * n_words * padded
+    raw = np.zeros(size + 16, np.uint32)
+    skip = -raw.ctypes.data % 64 // 4
+    return raw[skip : skip + size].reshape(n_planes, n_words, padded)
 
 
 @jit
+def _set_bits(letters, start, planes):
+    """Letters (L, m) uint8 of the sequences from `start` on into planes, as `pack_planes` has them."""
+    length, size = letters.shape
+    last, n_words = planes.shape[0] - 1, planes.shape[1]
+    for i in range(length):
+        shift = np.uint32(i // n_words)
+        for p in range(last + 1):
+            row = planes[p, i % n_words, start : start + size]
+            for t in range(size):
+                bit = (letters[i, t] >> p) & 1 if p < last else letters[i, t] != AMBIGUOUS
+                row[t] |= np.uint32(np.uint32(bit) << shift)
+
+
 def pack_planes(codes, n_bits):
     """Codes (n, L) uint8 -> planes (n_bits + 1, W, n rounded up to LANES) uint32, W = ceil(L / 32).
 
@@ -79,37 +94,26 @@ def pack_planes(codes, n_bits):
     word and only one word needs a shift. Plane p holds bit p of each letter; the last plane marks valid letters.
     """
     n, length = codes.shape
-    n_words = max(1, (length + 31) // 32)
-    planes = empty_planes(n_bits + 1, n_words, n)
-    # A tile of sequences is turned position-major first: then the inner loops run over sequences, as vectors.
-    tile = 64
-    letters = np.full((length, tile), np.uint8(AMBIGUOUS))
-    for start in range(0, n, tile):
-        size = min(tile, n - start)
-        for t in range(size):
-            for i in range(length):
-                letters[i, t] = codes[start + t, i]
-        for i in range(length):
-            shift = np.uint32(i // n_words)
-            for p in range(n_bits):
-                row = planes[p, i % n_words, start : start + size]
-                for t in range(size):
-                    row[t] |= np.uint32(np.uint32((letters[i, t] >> p) & 1) << shift)
-            row = planes[n_bits, i % n_words, start : start + size]
-            for t in range(size):
-                row[t] |= np.uint32(np.uint32(letters[i, t] != AMBIGUOUS) << shift)
+    planes = empty_planes(n_bits + 1, max(1, (length + 31) // 32), n)
+    # some sequences at a time, turned position-major: then the inner loop runs over sequences, as vectors
+    for start in range(0, n, TILE):
+        _set_bits(np.ascontiguousarray(codes[start : start + TILE].T), start, planes)
     return planes
 
 
 @jit
-def take_planes(planes, rows):
-    """Planes (P, W, n), rows (m,) -> the planes of those sequences, padded: (P, W, m rounded up to LANES)."""
-    n_planes, n_words, _ = planes.shape
-    taken = empty_planes(n_planes, n_words, len(rows))
-    for p in range(n_planes):
-        for w in range(n_words):
+def _copy_planes(planes, rows, taken):
+    """taken[p, w, j] = planes[p, w, rows[j]]."""
+    for p in range(planes.shape[0]):
+        for w in range(planes.shape[1]):
             for j in range(len(rows)):
                 taken[p, w, j] = planes[p, w, rows[j]]
+
+
+def take_planes(planes, rows):
+    """Planes (P, W, n), rows (m,) -> the planes of those sequences, padded: (P, W, m rounded up to LANES)."""
+    taken = empty_planes(planes.shape[0], planes.shape[1], len(rows))
+    _copy_planes(planes, rows, taken)
     return taken
 
 

@@ -20,100 +20,76 @@ def _letter_chance(code, chance):
 
 
 @jit
-def overlaps(codes, p, table, chance, shares):
-    """What a sequence codes (L,) adds to its own words from p on, per unit of its coefficient: shares (orders, 4).
+def overlaps(codes, layer, p, tables, chance, shares):
+    """What every sequence adds to its own words from p on, per unit of its coefficient: shares (Q, orders, 4).
 
-    shares[o - 1] = table[p, o - 1], and the sums over the words from i of k letters that cover all o letters, or end
-    with them, of table[i, k - 1] times the probability of what hangs out, under chance (L, n_letters).
+    codes (Q, L), layer (Q,), tables (n_layers, L, degree). shares[q, o - 1] = table[p, o - 1], and the sums over the
+    words from i of k letters that cover all o letters, or end with them, of table[i, k - 1] times the probability of
+    what hangs out, under chance (L, n_letters); shares come as zeros.
+    """
+    _, length, degree = tables.shape
+    orders = shares.shape[1]
+    for q in range(len(codes)):
+        table, mine, letters = tables[layer[q]], shares[q], codes[q]
+        for o in range(min(orders, degree)):
+            mine[o, INSIDE] = table[p, o]
+        before = 1.0
+        for i in range(p, max(-1, p - degree), -1):
+            if i < p:
+                before *= _letter_chance(letters[i], chance[i])
+                if before == 0.0:
+                    break
+            stop = min(length, i + degree)
+            beyond = 0.0  # Σ over words from i that end beyond e, of their weights times the chance of what is beyond
+            for e in range(stop, p, -1):
+                if e < stop:
+                    beyond = _letter_chance(letters[e], chance[e]) * (table[i, e - i] + beyond)
+                if e - p <= orders:
+                    if i == p:
+                        mine[e - p - 1, RIGHT] = beyond
+                    else:
+                        mine[e - p - 1, LEFT] += before * table[i, e - i - 1]
+                        mine[e - p - 1, BOTH] += before * beyond
+
+
+def even_overlaps(table, p, before, after, orders, chance):
+    """`overlaps` of one sequence, (orders, 4), where every letter has the same chance.
+
+    It depends on how many letters from p on, and how many before p, are known: before and after. table (L, degree).
     """
     length, degree = table.shape
-    orders = len(shares)
-    shares[:] = 0.0
-    for o in range(1, min(orders, degree) + 1):
-        shares[o - 1, INSIDE] = table[p, o - 1]
-    before = 1.0
-    for i in range(p, max(-1, p - degree), -1):
-        if i < p:
-            before *= _letter_chance(codes[i], chance[i])
-            if before == 0.0:
-                break
-        stop = min(length, i + degree)
-        beyond = 0.0  # Σ over words from i that end beyond e, of their weights times the probability of what is beyond
-        for e in range(stop, p, -1):
-            if e < stop:
-                beyond = _letter_chance(codes[e], chance[e]) * (table[i, e - i] + beyond)
-            if e - p <= orders:
-                if i == p:
-                    shares[e - p - 1, RIGHT] = beyond
-                else:
-                    shares[e - p - 1, LEFT] += before * table[i, e - i - 1]
-                    shares[e - p - 1, BOTH] += before * beyond
+    shares = np.zeros((orders, 4))
+    before, after = min(before, degree - 1, p), min(after, degree, length - p)
+    starts, ends = np.arange(p - before, p + 1), np.arange(p + 1, p + after + 1)
+    sizes = ends - starts[:, None]
+    weights = np.where(sizes <= degree, table[starts[:, None], np.minimum(sizes, degree) - 1], 0.0)
+    gaps = ends - ends[:, None]
+    beyond = weights @ np.where(gaps > 0, chance ** np.maximum(gaps, 0), 0.0).T
+    out = chance ** (p - starts[:-1])
+    n = min(orders, after)
+    shares[: min(orders, degree), INSIDE] = table[p, : min(orders, degree)]
+    shares[:n, RIGHT] = beyond[-1, :n]
+    shares[:n, LEFT] = out @ weights[:-1, :n]
+    shares[:n, BOTH] = out @ beyond[:-1, :n]
+    return shares
 
 
 @jit
-def move_unknown(codes, p, n_letters, around):
-    """Update around (Q, 2): the last unknown letter before p and the first one from p on; p comes down one by one."""
-    length = codes.shape[1]
-    known = min(n_letters, 255)
-    for q in range(len(codes)):
-        if p == length - 1:
-            around[q, 0], around[q, 1] = length, length
-        if codes[q, p] >= known:
-            around[q, 1] = p
-        if around[q, 0] >= p:
-            j = p - 1
-            while j >= 0 and codes[q, j] < known:
-                j -= 1
-            around[q, 0] = j
+def add_words(codes, coef, kinds, shares, p, n_letters, own):
+    """Add what every sequence says about its words from p on to own (levels, 4): coef times its share of each.
 
-
-@jit
-def _plain_overlaps(p, before, after, table, chance, plain, shares):
-    """`overlaps` of any sequence with `before` known letters before p and `after` from p on; plain (L,) is all zero."""
-    for place in (p - before - 1, p + after):
-        if 0 <= place < len(plain):
-            plain[place] = 255
-    overlaps(plain, p, table, chance, shares)
-    for place in (p - before - 1, p + after):
-        if 0 <= place < len(plain):
-            plain[place] = 0
-
-
-@jit
-def add_words(codes, coef, layer, tables, chance, p, even, around, orders, own):
-    """Add what every sequence says about its words of up to `orders` letters from p on to own (levels, 4).
-
-    codes (Q, L), coef (Q,), layer (Q,), tables (n_layers, L, degree), chance (L, n_letters), around as `move_unknown`
-    has it. Where all letters are equally likely (`even`), it depends on how many known letters there are on either
-    side only, and is worked out once.
+    codes (Q, L), coef (Q,), kinds (Q,) int64 into shares (., orders, 4).
     """
-    n_layers, length, degree = tables.shape
-    n_letters = chance.shape[1]
     known = min(n_letters, 255)
-    n_kinds = degree * (degree + 1) if even else 0
-    common, done = np.empty((n_layers, n_kinds, orders, 4)), np.zeros((n_layers, n_kinds), np.bool_)
-    single, plain = np.empty((orders, 4)), np.zeros(length, np.uint8)
     for q in range(len(codes)):
-        if codes[q, p] >= known or coef[q] == 0.0:
-            continue
-        m, shares = layer[q], single
-        if even:
-            before, after = min(p - around[q, 0] - 1, degree - 1), min(around[q, 1] - p, degree)
-            kind = before * (degree + 1) + after
-            shares = common[m, kind]
-            if not done[m, kind]:
-                done[m, kind] = True
-                _plain_overlaps(p, before, after, tables[m], chance, plain, shares)
-        else:
-            overlaps(codes[q], p, tables[m], chance, single)
-        u, start, size = np.int64(0), np.int64(0), np.int64(1)
-        for o in range(orders):
-            letter = codes[q, p + o]
+        u, start, size = 0, 0, 1
+        for o in range(shares.shape[1]):
+            letter = np.int64(codes[q, p + o])
             if letter >= known:
                 break
             u = u * n_letters + letter
             for side in range(4):
-                own[start + u, side] += coef[q] * shares[o, side]
+                own[start + u, side] += coef[q] * shares[kinds[q], o, side]
             size *= n_letters
             start += size
 
@@ -166,78 +142,47 @@ def add_free_words(words, lengths, weights, chance, own):
             o += 1
 
 
-@jit
-def window_chances(chance, out):
-    """Probability of all words from a position on: chance (orders, n_letters) of its letters -> out (levels,)."""
-    orders, n_letters = chance.shape
-    start, below, size = 0, 0, 1
-    for o in range(orders):
-        size *= n_letters
-        for u in range(size):
-            out[start + u] = chance[o, u % n_letters] * (1.0 if o == 0 else out[below + u // n_letters])
-        start, below = start + size, start
+def list_words(letters, coef, layer, tables, owner, order, p, n_letters, threshold):
+    """All words from p on with |weight| > threshold: found (m, 3) int64, letters, a row, owners; and weights (m,).
 
-
-@jit
-def sort_suffixes(codes, p, n_letters, order, room):
-    """Sequences sorted from p + 1 on (order) become sorted from p on; codes (Q, L), order and room (Q,) int64."""
-    starts = np.zeros(n_letters + 2, np.int64)
-    for q in range(len(codes)):
-        starts[min(np.int64(codes[q, p]), n_letters) + 1] += 1
-    for c in range(n_letters + 1):
-        starts[c + 1] += starts[c]
-    for r in range(len(order)):
-        letter = min(np.int64(codes[order[r], p]), n_letters)
-        room[starts[letter]] = order[r]
-        starts[letter] += 1
-    for r in range(len(order)):  # by hand: copying a whole array takes seconds to compile
-        order[r] = room[r]
-
-
-@jit
-def list_words(codes, coef, layer, tables, owner, order, p, n_letters, threshold, found, weights):
-    """All words from p on with |weight| > threshold -> how many; found (., 3) int64: letters, a row, count of owners.
-
-    `order` sorts the sequences from p on. Stops where found is full.
+    letters (L, Q), coef, layer, owner (Q,), tables (n_layers, L, degree); `order` (Q,) sorts the sequences from p on.
     """
-    n, length = codes.shape
-    limit = min(tables.shape[2], length - p)
-    known = min(n_letters, 255)
-    common, size = np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
-    for r in range(n):
-        row = codes[order[r]]
-        k = 0
-        while k < limit and row[p + k] < known:
-            k += 1
-        size[r] = k
-        if r > 0:
-            above, k = codes[order[r - 1]], 0
-            while k < min(size[r], size[r - 1]) and row[p + k] == above[p + k]:
-                k += 1
-            common[r] = k
-    n_owners = 0
-    for q in range(n):
-        n_owners = max(n_owners, owner[q] + 1)
-    stamp, seen, m = np.full(n_owners, -1, np.int64), 0, 0
-    for k in range(1, limit + 1):
-        r = 0
-        while r < n:
-            if size[r] < k:
-                r += 1
-                continue
-            first, weight, count = r, 0.0, 0
-            seen += 1
-            while r == first or (r < n and common[r] >= k):
+    limit = min(tables.shape[2], len(letters) - p)
+    rows = letters[p : p + limit].take(order, axis=1)
+    known, same = rows < min(n_letters, 255), np.zeros(rows.shape, bool)
+    same[:, 1:] = rows[:, 1:] == rows[:, :-1]
+    for k in range(1, limit):
+        known[k] &= known[k - 1]
+        same[k] &= same[k - 1]
+    size, common = known.sum(axis=0), (same & known).sum(axis=0)
+    found, weights = np.empty((int(size.sum()), 3), np.int64), np.empty(int(size.sum()))
+    stamp = np.full(int(owner.max(initial=-1)) + 1, -1)
+    table = np.ascontiguousarray(tables[:, p, :limit])
+    m = _list_words(order, size, common, coef, layer, table, owner, stamp, threshold, found, weights)
+    return found[:m], weights[:m]
+
+
+@jit
+def _list_words(order, size, common, coef, layer, table, owner, stamp, threshold, found, weights):
+    """`list_words` of sequences in order: known letters of each, and those it shares with the one before, (Q,)."""
+    n = len(order)
+    m = seen = 0
+    for k in range(table.shape[1]):
+        first, count, weight = -1, 0, 0.0
+        for r in range(n + 1):
+            if first >= 0 and (r == n or common[r] <= k):
+                if abs(weight) > threshold:
+                    found[m, 0], found[m, 1], found[m, 2] = k + 1, order[first], count
+                    weights[m] = weight
+                    m += 1
+                first = -1
+            if r < n and size[r] > k:
+                if first < 0:
+                    first, count, weight = r, 0, 0.0
+                    seen += 1
                 q = order[r]
-                weight += coef[q] * tables[layer[q], p, k - 1]
+                weight += coef[q] * table[layer[q], k]
                 if stamp[owner[q]] != seen:
                     stamp[owner[q]] = seen
                     count += 1
-                r += 1
-            if abs(weight) > threshold:
-                if m == len(found):
-                    return m
-                found[m, 0], found[m, 1], found[m, 2] = k, order[first], count
-                weights[m] = weight
-                m += 1
     return m

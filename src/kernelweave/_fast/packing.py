@@ -6,10 +6,8 @@ from . import jit
 
 
 @jit
-def histogram(text):
-    """Count every byte value of text (N,) uint8; returns (256,) int64."""
-    # Four tables: a run of one letter would otherwise wait for its own last store.
-    parts = np.zeros((4, 256), np.int64)
+def _count(text, parts):
+    """Add the count of every byte value of text (N,) uint8 to parts (4, 256), whose sum it is."""
     n = text.size // 4 * 4
     for i in range(0, n, 4):
         parts[0, text[i]] += 1
@@ -18,9 +16,14 @@ def histogram(text):
         parts[3, text[i + 3]] += 1
     for i in range(n, text.size):
         parts[0, text[i]] += 1
-    for value in range(256):  # by hand: parts.sum(axis=0) takes seconds to compile
-        parts[0, value] += parts[1, value] + parts[2, value] + parts[3, value]
-    return parts[0]
+
+
+def histogram(text):
+    """Count every byte value of text (N,) uint8; returns (256,) int64."""
+    # Four tables: a run of one letter would otherwise wait for its own last store.
+    parts = np.zeros((4, 256), np.int64)
+    _count(text, parts)
+    return parts.sum(axis=0)
 
 
 @jit
@@ -34,43 +37,24 @@ def translate(text, table, out):
 def pack(text, table, offsets, out, starts):
     """Pack row r = table[text[offsets[r]:offsets[r + 1]]] into out[starts[r]:starts[r + 1]], codes taken mod 4."""
     for r in range(offsets.size - 1):
-        i, stop, o = offsets[r], offsets[r + 1], starts[r]
-        while i + 4 <= stop:
-            out[o] = (
-                (table[text[i]] & 3) << 6
-                | (table[text[i + 1]] & 3) << 4
-                | (table[text[i + 2]] & 3) << 2
-                | (table[text[i + 3]] & 3)
-            )
-            i += 4
-            o += 1
-        if i < stop:
-            byte, shift = 0, 6
-            while i < stop:
-                byte |= (table[text[i]] & 3) << shift
-                shift -= 2
-                i += 1
-            out[o] = byte
+        o, byte, room = starts[r], 0, 4
+        for i in range(offsets[r], offsets[r + 1]):
+            byte = byte << 2 | (table[text[i]] & 3)
+            room -= 1
+            if room == 0:
+                out[o] = byte
+                o, byte, room = o + 1, 0, 4
+        if room < 4:
+            out[o] = byte << 2 * room
 
 
 @jit
 def unpack(packed, starts, offsets, out):
     """Inverse of `pack`: row r of packed, from byte starts[r], into the codes out[offsets[r]:offsets[r + 1]]."""
     for r in range(offsets.size - 1):
-        i, stop, o = offsets[r], offsets[r + 1], starts[r]
-        while i + 4 <= stop:
-            byte = packed[o]
-            out[i] = byte >> 6
-            out[i + 1] = (byte >> 4) & 3
-            out[i + 2] = (byte >> 2) & 3
-            out[i + 3] = byte & 3
-            i += 4
-            o += 1
-        shift = 6
-        while i < stop:
-            out[i] = (packed[o] >> shift) & 3
-            shift -= 2
-            i += 1
+        first, o = offsets[r], starts[r]
+        for i in range(offsets[r + 1] - first):
+            out[first + i] = (packed[o + (i >> 2)] >> (6 - 2 * (i & 3))) & 3
 
 
 @jit

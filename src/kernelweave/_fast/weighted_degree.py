@@ -28,11 +28,10 @@ TILE = 256
 
 
 @jit
-def _wd_block(planes_a, planes_b, beta, out, words):
-    """`wd_block` with the number of words as a type: words is a tuple of W numbers."""
+def _wd_block(planes_a, planes_b, beta, out, tail, words):
+    """`wd_block` with the number of words as a type: words is a tuple of W numbers; tail (1, LANES) is room."""
     na, nb = out.shape
     last = planes_a.shape[0] - 1
-    tail = np.empty((1, LANES))
     for start in range(0, nb, TILE):
         for i in range(na):
             for j in range(start, min(nb, start + TILE), LANES):
@@ -57,16 +56,14 @@ def _wd_block(planes_a, planes_b, beta, out, words):
 
 def wd_block(planes_a, planes_b, beta, out):
     """Planes (P, W, >= na), (P, W, >= nb), beta (degree,) -> out (na, nb) float64, rows contiguous."""
-    _wd_block(planes_a, planes_b, beta, out, (0,) * planes_a.shape[1])
+    _wd_block(planes_a, planes_b, beta, out, np.empty((1, LANES)), (0,) * planes_a.shape[1])
 
 
 @jit
-def _wd_block_degrees(planes_a, planes_b, out, words):
-    """`wd_block_degrees` with the number of words as a type."""
+def _wd_block_degrees(planes_a, planes_b, out, tail, words):
+    """`wd_block_degrees` with the number of words as a type; out is all zero, tail (1, LANES) is room."""
     degree, na, nb = out.shape
     last = planes_a.shape[0] - 1
-    values = np.empty((1, LANES))
-    out[:] = 0.0
     for i in range(na):
         for j in range(0, nb, LANES):
             wrong = no_masks(words)
@@ -77,22 +74,25 @@ def _wd_block_degrees(planes_a, planes_b, out, words):
                 counts = count_bits(mask)
                 if not any_set(counts):
                     break
-                store(values, (0, 0), add_scaled(no_sums(), 1.0, counts))
-                for t in range(min(LANES, nb - j)):
-                    out[k, i, j + t] = values[0, t]
+                if j + LANES <= nb:
+                    store(out, (k, i, j), add_scaled(no_sums(), 1.0, counts))
+                else:
+                    store(tail, (0, 0), add_scaled(no_sums(), 1.0, counts))
+                    for t in range(nb - j):
+                        out[k, i, j + t] = tail[0, t]
                 mask = narrow(mask)
 
 
 def wd_block_degrees(planes_a, planes_b, out):
     """Planes as in `wd_block` -> out (degree, na, nb): matching k-mers per degree, weights left out."""
-    _wd_block_degrees(planes_a, planes_b, out, (0,) * planes_a.shape[1])
+    out[:] = 0.0
+    _wd_block_degrees(planes_a, planes_b, out, np.empty((1, LANES)), (0,) * planes_a.shape[1])
 
 
 @jit
-def _shift_planes(planes, shift):
-    """Planes of the same sequences without their first `shift` letters."""
+def _move_planes(planes, shift, moved):
+    """`_shift_planes` into zeros of the same shape."""
     n_planes, n_words, n = planes.shape
-    moved = empty_planes(n_planes, n_words, n)
     for p in range(n_planes):
         for w in range(n_words):
             distance = (w + shift) // n_words
@@ -101,6 +101,12 @@ def _shift_planes(planes, shift):
                 source, target = planes[p, (w + shift) % n_words], moved[p, w]
                 for j in range(n):
                     target[j] = np.uint32(source[j] >> bits)
+
+
+def _shift_planes(planes, shift):
+    """Planes of the same sequences without their first `shift` letters."""
+    moved = empty_planes(*planes.shape)
+    _move_planes(planes, shift, moved)
     return moved
 
 

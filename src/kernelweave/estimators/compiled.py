@@ -12,7 +12,7 @@ from ..gram import MATRIX_FREE, FeatureGram, Gram, LinaddGram, StackedGram
 from ..gram.base import support_of
 from ..gram.families import Family
 from ..gram.feature_map import FeatureMap
-from ..gram.tables import FEW_QUERIES, FEW_SUPPORT, Tables
+from ..gram.tables import Tables, are_few
 from ..kernels import Kernel
 from ..kernels.weighted_degree import same_length
 from ..memory import readable
@@ -190,4 +190,4 @@ def _normal_parts(gram: FeatureGram, coef: np.ndarray, weights: np.ndarray) -> l
 def is_worthwhile(terms: Sequence[Kernel], n_support: int, n_queries: int) -> bool:
     """Whether a prediction would build tables or normals anyway, so that they may as well be kept."""
     prepared = any(term.gram_kind in MATRIX_FREE for term in terms)
-    return prepared and n_support * n_queries >= FEW_SUPPORT * n_queries + FEW_QUERIES * n_support
+    return prepared and not are_few(n_support, n_queries)

@@ -30,6 +30,8 @@ from .terms import machine_of
 
 #: Numbers that are held at a time: samples, positions and degrees.
 BLOCK_NUMBERS = 1 << 23
+#: Up to so many samples are compared with the support one by one, which is quicker than building tables for them.
+FEW_SAMPLES = 8
 
 
 @dataclass(frozen=True)
@@ -188,10 +190,14 @@ def _placed_values(words: PlacedWords, sequences: SequenceSet, X: Views) -> Iter
         index = Words(words.support, layer.coef, layer.moves, np.ascontiguousarray(layer.table), apart=True)
         degree = layer.table.shape[1]
         for positions in index.ranges(0, words.length):
-            forest, size = index.build(positions), positions.stop - positions.start
+            few, size = len(sequences) <= FEW_SAMPLES, positions.stop - positions.start
+            forest = None if few else index.build(positions)
             for rows in blocks(len(sequences), max(1, BLOCK_NUMBERS // (size * degree))):
                 values = np.zeros((size * degree, rows.stop - rows.start))
-                index.look_up(forest, sequences.rows(rows), values)
+                if few:
+                    index.compare(positions, sequences.rows(rows), values)
+                else:
+                    index.look_up(forest, sequences.rows(rows), values)
                 shaped = values.reshape(size, degree, -1) * layer.table[positions, :, None]
                 yield rows, positions.start, shaped * inverse[rows]
 

@@ -101,21 +101,19 @@ def _columns(view: list[Any], kmer: list[str], position: Any, weight: Any, count
 
 def _placed_table(words: PlacedWords, top: int | None, min_weight: float) -> dict[str, np.ndarray]:
     """The placed words of one view, position by position; with `top`, no more of them are ever held."""
-    from .._fast.importance import list_words, sort_suffixes
+    from .._fast.importance import list_words
 
     codes, coef, layer, tables, owner = words.stacked
-    n, length = codes.shape
-    order, room = np.arange(n), np.empty(n, np.int64)
-    found, weights = np.empty((n * tables.shape[2], 3), np.int64), np.empty(n * tables.shape[2])
+    letters, order = np.ascontiguousarray(codes.T), np.arange(len(codes))
     best, threshold, held = np.empty((0, 5)), min_weight, 0
     kept = [best]
-    for p in range(length - 1, -1, -1):
-        sort_suffixes(codes, p, words.alphabet.size, order, room)
-        given = (codes, coef, layer, tables, owner, order, p, words.alphabet.size, threshold)
-        m = list_words(*given, found, weights)
+    for p in range(len(letters) - 1, -1, -1):
+        here = np.minimum(letters[p][order], min(words.alphabet.size, 255))
+        order = order[np.argsort(here, kind="stable")]  # sorted from p + 1 on becomes sorted from p on
+        found, weights = list_words(letters, coef, layer, tables, owner, order, p, words.alphabet.size, threshold)
         # columns: weight, position, letters, a row that shows the word, count
-        kept.append(np.column_stack([weights[:m], np.full(m, p), found[:m]]))
-        held += m
+        kept.append(np.column_stack([weights, np.full(len(weights), p), found]))
+        held += len(weights)
         if top is not None and held > top:
             best = np.concatenate(kept)
             size = np.abs(best[:, 0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
 from typing import Any
 
@@ -132,19 +132,15 @@ class ScoredWords:
 
     def scores(self, order: int, chance: np.ndarray, centred: bool = False) -> KmerScores:
         """Return the scores of all words of one length; with their mean under `chance` taken off where `centred`."""
-        from .._fast.importance import window_chances
-
         (order,) = self.check_orders([order])
         n_positions = len(self.positions) - order + 1 if self.placed else 1
         values = np.zeros((self.alphabet.size**order, n_positions))
-        share = np.zeros(self._start(order + 1))
         for column, levels in self.walk(order, chance):
             part = self.level(levels, order)
             if len(part):
                 if centred:
                     rows = chance[column : column + order] if self.placed else np.repeat(chance, order, axis=0)
-                    window_chances(np.ascontiguousarray(rows), share)
-                    part = part - self.level(share, order) @ part
+                    part = part - reduce(np.kron, rows) @ part
                 values[:, column] = part
         return KmerScores(values, self.positions[:n_positions], order, self.alphabet.letters, self.view)
 
@@ -153,25 +149,48 @@ class ScoredWords:
         return self._walk_placed(orders, chance) if self.placed else self._walk_free(orders, chance)
 
     def _walk_placed(self, orders: int, chance: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        from .._fast.importance import add_words, join_words, move_unknown
+        from .._fast.importance import add_words, join_words
 
         assert self.placed is not None
-        codes, coef, layer, tables, _ = self.placed.stacked
-        n_letters, length = self.alphabet.size, codes.shape[1]
-        even = bool((chance == chance[0, 0]).all())
-        around = np.zeros((len(codes), 2), np.int64)
+        codes, coef, *_ = self.placed.stacked
         own = np.zeros((self._start(orders + 1), 4))
         last_inside, last_right, inside, left, right, out = np.zeros((6, len(own)))
-        for p in range(length - 1, -1, -1):
-            move_unknown(codes, p, n_letters, around)
-            fitting = min(orders, length - p)
-            used = self._start(fitting + 1)
+        for p, kinds, shares in self._overlaps(orders, chance):
+            used = self._start(shares.shape[1] + 1)
             own[:] = 0.0
-            add_words(codes, coef, layer, tables, chance, p, even, around, fitting, own)
-            join_words(own[:used], n_letters, last_inside, last_right, inside, left, right, out)
+            add_words(codes, coef, kinds, shares, p, self.alphabet.size, own)
+            join_words(own[:used], self.alphabet.size, last_inside, last_right, inside, left, right, out)
             yield p, out[:used]
             last_inside, inside = inside, last_inside
             last_right, right = right, last_right
+
+    def _overlaps(self, orders: int, chance: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield (position, the kind of every sequence, what a kind adds to its own words), the last position first."""
+        from .._fast.importance import even_overlaps, overlaps
+
+        assert self.placed is not None
+        codes, _, layer, tables, _ = self.placed.stacked
+        n, length = codes.shape
+        if not (chance == chance[0, 0]).all():
+            for p in range(length - 1, -1, -1):
+                shares = np.zeros((n, min(orders, length - p), 4))
+                overlaps(codes, layer, p, tables, chance, shares)
+                yield p, np.arange(n), shares
+            return
+        # sequences with as many known letters before p, and as many from p on, add the same
+        n_layers, _, degree = tables.shape
+        known = (codes < min(self.alphabet.size, 255)).T
+        before, after = np.zeros((length, n), np.int32), np.zeros(n, np.int64)
+        for p in range(1, length):
+            before[p] = np.where(known[p - 1], np.minimum(before[p - 1] + 1, degree - 1), 0)
+        for p in range(length - 1, -1, -1):
+            after = np.where(known[p], np.minimum(after + 1, degree), 0)
+            code = (layer * degree + before[p]) * (degree + 1) + after
+            there = np.bincount(code, minlength=n_layers * degree * (degree + 1)) > 0
+            kinds = np.array(np.unravel_index(np.flatnonzero(there), (n_layers, degree, degree + 1))).T.tolist()
+            fitting = min(orders, length - p)
+            shares = np.array([even_overlaps(tables[m], p, b, a, fitting, chance[0, 0]) for m, b, a in kinds])
+            yield p, (np.cumsum(there) - 1)[code], shares
 
     def _walk_free(self, orders: int, chance: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         from .._fast.importance import add_free_words, join_words

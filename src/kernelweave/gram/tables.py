@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.weighted_degree import code_matrix
+from ..kernels.weighted_degree import code_matrix, planes_of
 from ..parallel import blocks, for_blocks
 from ..sequences import SequenceSet
 from .base import BLOCK_BYTES
 from .families import Family, block_of, is_even
 
-#: With fewer support sequences than the first, or fewer new ones than the second, comparing pairs is quicker.
-FEW_SUPPORT, FEW_QUERIES = 200, 10_000
-#: How many times longer a pair takes where positions differ in weight.
-UNEVEN_PAIR = 100.0
+#: With fewer support sequences than the first, or fewer new ones than the second, comparing pairs is quicker. Measured
+#: on windows of DNA of 64 to 400 letters, degrees 3 to 20, one thread: looking one up takes as long as 110 to 240 pairs
+#: where 1,500 are in the tables (to 900 where 60,000 are), adding one to them as long as 360 to 1,800.
+FEW_SUPPORT, FEW_QUERIES = 200, 1_000
+#: How many times longer, as measured there: a pair where positions differ in weight (12 to 35), a pair that counts
+#: every degree apart (1.4 to 3.1), and a look-up that does (2.8 to 6.4).
+UNEVEN_PAIR, APART_PAIR, APART_LOOKUP = 20.0, 2.0, 5.5
 #: Positions whose tables are built in one go, at most; fewer for more than this many support letters.
 MAX_POSITIONS, MAX_LETTERS = 24, 2_400_000
 #: Bytes of tables that are held at a time; where all positions take more, queries pass several times.
@@ -98,6 +101,17 @@ class Words:
 
         asked = queries_of(queries, slice(0, len(queries)), self.exact)
         (add_degree_scores if self.apart else add_scores)(forest, asked, out)
+
+    def compare(self, positions: slice, queries: SequenceSet, out: np.ndarray) -> None:
+        """Do what `build` and `look_up` do where degrees are apart, without tables: for a few queries."""
+        first, size, degree = positions.start, positions.stop - positions.start, self.table.shape[1]
+        letters = self.letters[first : positions.stop + degree - 1]
+        known, values = letters < self.n_letters, out.reshape(size, degree, -1)
+        for j, codes in enumerate(code_matrix(queries)):
+            same = (letters == codes[first : first + len(letters), None]) & known
+            for k in range(min(degree, len(letters))):
+                values[: len(same), k, j] += same[:size] @ self.coef
+                same = same[:-1] & same[1:]  # k letters from here on, and k from the next place on
 
 
 def _letters(support: SequenceSet) -> np.ndarray:
@@ -197,13 +211,8 @@ def scores(
     out = np.zeros(len(queries))
     if not (table.any() and len(support) and len(queries)):
         return out
-    if are_few(len(support), len(queries), table):
-
-        def compare(part: slice) -> None:
-            out[part] = block_of(family, table, queries.rows(part), support) @ coef
-
-        for_blocks(compare, len(queries), max(1, BLOCK_BYTES // (16 * len(support))), n_jobs)
-        return out
+    if are_few(len(support), len(queries), pair_time(table)):
+        return _compared(family, table, support, coef, queries, n_jobs)
     words = words_of(family, table, support, coef)
     for wave in words.waves(words.used(), n_jobs):
         add_up(wave, queries, words.exact, out, n_jobs)
@@ -211,10 +220,14 @@ def scores(
     return out
 
 
-def are_few(n_support: int, n_queries: int, table: np.ndarray) -> bool:
-    """Whether comparing all pairs is quicker than building tables."""
-    pair = 1.0 if is_even(table) else UNEVEN_PAIR
-    return n_support * n_queries * pair < FEW_SUPPORT * n_queries + FEW_QUERIES * n_support
+def pair_time(table: np.ndarray) -> float:
+    """How long a pair takes with these weights, in units of one with even weights."""
+    return 1.0 if is_even(table) else UNEVEN_PAIR
+
+
+def are_few(n_support: int, n_queries: int, pair: float = 1.0, lookup: float = 1.0) -> bool:
+    """Whether comparing all pairs is quicker than building tables; pair and lookup: how much longer these take."""
+    return n_support * n_queries * pair < FEW_SUPPORT * n_queries * lookup + FEW_QUERIES * n_support
 
 
 def scores_each(
@@ -230,6 +243,11 @@ def scores_each(
     if not family.by_degree and not family.by_position:
         row = scores(family, base, support, coef, queries, n_jobs)
         return np.multiply.outer(scales, row if left is None else row @ left)
+    at_once = family.by_degree and not family.by_position and not family.core.shift and is_even(base)
+    pairs = APART_PAIR if at_once else len(scales) * (pair_time(base) if not family.by_position else UNEVEN_PAIR)
+    if are_few(len(support), len(queries), pairs, APART_LOOKUP if family.by_degree else 1.0):
+        each = (_counted if at_once else _compared_each)(family, base, support, coef, queries, n_jobs)
+        return each if left is None else each @ left
     words = Words(support, coef, family.moves(), base, apart=family.by_degree)
     ranges = {part.start: _Rows(family, base, part) for part in words.used()}
     served = [part for part in words.used() if len(ranges[part.start].terms)]
@@ -251,6 +269,50 @@ def scores_each(
         for_blocks(work, len(queries), size, n_jobs)
         del wave, work
     return scales[:, None] * out if left is None else scales * out.sum(axis=1)
+
+
+def _compared(
+    family: Family, table: np.ndarray, support: SequenceSet, coef: np.ndarray, queries: SequenceSet, n_jobs: int
+) -> np.ndarray:
+    """`scores` from pairs."""
+    out = np.zeros(len(queries))
+
+    def compare(part: slice) -> None:
+        out[part] = block_of(family, table, queries.rows(part), support) @ coef
+
+    for_blocks(compare, len(queries), max(1, BLOCK_BYTES // (16 * max(1, len(support)))), n_jobs)
+    return out
+
+
+def _compared_each(
+    family: Family, base: np.ndarray, support: SequenceSet, coef: np.ndarray, queries: SequenceSet, n_jobs: int
+) -> np.ndarray:
+    """`scores_each` from pairs, term by term."""
+    out = np.zeros((len(family.scales), len(queries)))
+    for t, unit in enumerate(np.eye(len(out))):
+        table = family.table(len(base), unit)
+        if table.any():
+            out[t] = _compared(family, table, support, coef, queries, n_jobs)
+    return out
+
+
+def _counted(
+    family: Family, base: np.ndarray, support: SequenceSet, coef: np.ndarray, queries: SequenceSet, n_jobs: int
+) -> np.ndarray:
+    """`scores_each` from pairs, where terms are degrees: what agrees is counted for all of them at once."""
+    from .._fast.weighted_degree import wd_block_degrees
+
+    known, degree = planes_of(support), base.shape[1]
+    out = np.zeros((degree, len(queries)))
+
+    def compare(part: slice) -> None:
+        counts = np.empty((degree, part.stop - part.start, len(support)))
+        wd_block_degrees(planes_of(queries.rows(part)), known, counts)
+        out[:, part] = counts @ coef
+
+    for_blocks(compare, len(queries), max(1, BLOCK_BYTES // (16 * degree * max(1, len(support)))), n_jobs)
+    picked = np.array(family.degrees, dtype=np.int64) - 1
+    return (family.scales * base[0, picked])[:, None] * out[picked]
 
 
 class _Rows:

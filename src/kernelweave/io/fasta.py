@@ -196,19 +196,22 @@ class _Gathered:
         self._hashes: list[np.ndarray] = []
 
     def add(self, batch: Batch, kept: np.ndarray | None, file: int) -> None:
-        from .._fast.fasta import hash_ids
-
         rows = slice(None) if kept is None else kept
         heads = batch.heads[rows]
         if not len(heads):
             return
-        self._hashes.append(hash_ids(np.frombuffer(batch.block, np.uint8), heads))
         if callable(self._labels_of):
             self._labels.append(np.asarray([self._labels_of(header) for header in batch.headers(rows)]))
         elif self._labels_of is not None:
             self._labels.append(np.full(len(heads), self._labels_of[file]))
-        if self.ids is not None:
-            self.ids += batch.headers(rows, first_word=True)
+        if self.ids is None:
+            from .._fast.fasta import hash_ids
+
+            self._hashes.append(hash_ids(np.frombuffer(batch.block, np.uint8), heads))
+        else:
+            ids = batch.headers(rows, first_word=True)
+            self._hashes.append(np.fromiter(map(hash, ids), np.int64, len(ids)))
+            self.ids += ids
 
     def labels(self) -> np.ndarray | None:
         return tidy_labels(np.concatenate(self._labels)) if self._labels else None
