@@ -8,8 +8,9 @@ Every fit runs in a process of its own, from a packed file that it maps, so that
     genome      all windows of chromosomes I to V, judged on chromosome X (half an hour)
     synthetic   100,000 and 1,000,000 windows from `make_splice_sites`; no files needed
     degrees     MKL over 20 degrees beside one kernel, at 100,000 and at 1,000,000 windows of the genome
-    positions   MKL over 141 positions on the acceptor sites
+    positions   MKL over 141 positions on the acceptor sites, with a picture
     chunking    working sets of Q (paper's table 4.6), and plain rows against linadd, with fitted exponents
+    generator   ten million windows from `make_splice_sites` to a file, and how hard they are beside the acceptor sites
     text        byte n-grams of long documents: cost against total length
     limit       training from a file that is larger than the memory the process may use (a control group; needs root)
 
@@ -72,6 +73,12 @@ def write(name: str) -> None:
     path = CACHE / f"{name}.kwseq"
     if source == "synthetic":
         make_splice_sites(int(rest), random_state=0, path=path)
+        return
+    if source == "sites":  # as many sites among them as among the acceptor windows
+        X, y = make_splice_sites(50_000, positives=1 / 30, random_state=0)
+        part = slice(30_000, None) if rest == "test" else slice(0, int(rest))
+        np.save(path.with_suffix(".labels.npy"), y[part])
+        X.rows(part).save(path)
         return
     codes, labels = {"acceptor": acceptor, "genome": genome, "protein": protein}[source](rest)
     from kernelweave.sequences import Alphabet, SequenceSet
@@ -275,7 +282,33 @@ def part_positions(jobs: int) -> None:
     weights = np.array(found["weights"])
     best = np.argsort(-weights)[:10]
     print("    heaviest positions (the A of AG is at 60):", " ".join(f"{i}: {weights[i]:.3f}" for i in sorted(best)))
-    np.save(CACHE / "positions.npy", weights)
+    draw_positions(weights)
+
+
+def draw_positions(weights: np.ndarray) -> None:
+    """Draw the weight of every position, counted from the A of AG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(9, 3.2), layout="constrained")
+    ax.bar(np.arange(len(weights)) - 60, weights, width=0.9, color="#3b6ea5")
+    ax.axvspan(-0.5, 1.5, color="#d95f3b", alpha=0.25, lw=0)
+    ax.text(0.5, 1.01, "AG", transform=ax.get_xaxis_transform(), ha="center", va="bottom", color="#b03a1a")
+    ax.set(xlabel="position of the word's first letter, from the A of AG", ylabel="learned weight")
+    ax.set_title("Which positions tell an acceptor site: 100,000 windows of C. elegans", pad=18)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.margins(x=0.01)
+    save(fig, "positions.png")
+
+
+def save(fig: Any, name: str) -> None:
+    """Write a figure into the folder of results."""
+    target = Path(__file__).parent / "results" / name
+    target.parent.mkdir(exist_ok=True)
+    fig.savefig(target, dpi=110)
+    print(f"    drawn to {target}")
 
 
 def part_chunking(jobs: int) -> None:
@@ -285,7 +318,8 @@ def part_chunking(jobs: int) -> None:
     sizes = (1_000, 3_000, 10_000, 30_000, 100_000)
     ways: dict[str, tuple[int, dict[str, Any]]] = {f"Q = {Q}": (4, {"Q": Q}) for Q in (42, 112)}
     ways |= {f"Q = {Q}": (5, {"Q": Q}) for Q in (512, 2_000)}
-    ways |= {"active set": (5, {"dual": "active_set"}), "matrix, SMO": (3, {"dual": "smo"})}
+    ways |= {"active set": (5, {"dual": "active_set"}), "coordinate": (5, {"dual": "coordinate"})}
+    ways["matrix, SMO"] = (3, {"dual": "smo"})
     print("    CPU seconds on one thread by samples, and how they grow from 3,000 on")
     print("    " + " " * 12 + "".join(f"{n:10,}" for n in sizes))
     table, slopes = {}, {}
@@ -305,15 +339,42 @@ def draw_chunking(sizes: tuple[int, ...], table: dict[str, list[float]], slopes:
     from matplotlib import pyplot as plt
 
     fig, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-    for (name, seconds), marker in zip(table.items(), "osD^vX", strict=False):
+    for (name, seconds), marker in zip(table.items(), "osD^vPX", strict=False):
         ax.loglog(sizes[: len(seconds)], seconds, marker=marker, label=f"{name}: N^{slopes[name]:.1f}")
     ax.set(xlabel="training windows, N", ylabel="CPU seconds", title="Training time, one thread")
     ax.legend(frameon=False)
     ax.grid(alpha=0.3)
-    target = Path(__file__).parent / "results" / "chunking.png"
-    target.parent.mkdir(exist_ok=True)
-    fig.savefig(target, dpi=110)
-    print(f"    drawn to {target}")
+    save(fig, "chunking.png")
+
+
+def part_generator(jobs: int) -> None:
+    n = 10_000_000
+    command = [sys.executable, __file__, "--generate", str(n)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    print(
+        f"    {n:,} windows in {found['seconds']:.1f} s ({found['cpu']:.1f} CPU) on one thread, {found['rss']:.2f} GB "
+        f"of memory, {found['disk']:.2f} GB of disk"
+    )
+    for source in ("sites", "acceptor"):
+        for n in (10_000, 30_000):
+            path, test = prepare(f"{source}-{n}"), prepare(f"{source}-test")
+            if path is not None and test is not None:
+                found = run(path, jobs, test=str(test))
+                say(f"{source}-{n}", found)
+                print(f"        {found['sites'] / n:.1%} sites; judged on {found['n_test']:,} windows")
+
+
+def generate(n: int) -> dict[str, float]:
+    """Write windows to a file in this process, and return what it took; the file is removed."""
+    from kernelweave.datasets import make_splice_sites
+
+    make_splice_sites(1_000, random_state=0)  # compiles
+    with tempfile.TemporaryDirectory() as folder:
+        started, used = time.perf_counter(), time.process_time()
+        make_splice_sites(n, random_state=0, path=Path(folder) / "windows.kwseq")
+        out = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - used, "rss": peak()}
+        return out | {"disk": sum(file.stat().st_size for file in Path(folder).iterdir()) / 1e9}
 
 
 def part_text(jobs: int) -> None:
@@ -386,11 +447,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--write", help=argparse.SUPPRESS)
     parser.add_argument("--fit", help=argparse.SUPPRESS)
+    parser.add_argument("--generate", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.write:
         write(options.write)
     elif options.fit:
         print(json.dumps(fit(json.loads(options.fit))))
+    elif options.generate:
+        print(json.dumps(generate(options.generate)))
     else:
         for name in options.parts or ("acceptor", "synthetic"):
             print(name)
