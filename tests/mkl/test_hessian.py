@@ -15,6 +15,7 @@ from kernelweave.losses import LOSSES, EpsilonInsensitive, Hinge, Logistic, OneC
 from kernelweave.mkl import SILP, ActiveTerms, Hessian, Plain, Problem, SILPChunking, Simple, as_solver, hessian, run
 from kernelweave.mkl import base as mkl_base
 from kernelweave.mkl.active_terms import mixed_coef
+from kernelweave.mkl.base import Step
 from kernelweave.mkl.hessian import bordered_solve, bounded, machine_hessian, newton_target, simplex_minimum
 from kernelweave.mkl.master_lp import MasterLP
 from kernelweave.norms import Fixed, Simplex
@@ -382,3 +383,17 @@ def test_several_steps_prove_no_less_than_the_best_of_them_and_nothing_false(kin
     assert together >= alone - 1e-9 * abs(alone)
     if kind is Hinge:  # whose optimum has several terms here
         assert together > alone
+
+
+# --- which terms enter ---
+
+
+def test_the_best_of_each_family_enters_before_its_neighbours():
+    quad = np.array([1.0, 5.0, 9.0, 8.0, 3.0, 6.0, 7.0, 2.0])  # two families, with peaks at 2 and 6
+    weights = np.eye(8)[0]
+    step = Step(weights, (), quad, upper=1.0, lower=0.0)
+    solver = ActiveTerms(n_start=1, n_enter=2)
+    assert solver._entered(step, np.array([0])).tolist() == [0, 2, 6]
+    assert ActiveTerms(n_start=1, n_enter=3)._entered(step, np.array([0])).tolist() == [0, 2, 3, 6], (
+        "then the next worst"
+    )

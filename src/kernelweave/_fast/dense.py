@@ -41,10 +41,11 @@ def gather(K, rows, cols, factor):
 def quads(stack, picked, rows, coefs):
     """(m, n, n), (p,), (q,), (c, n) -> (p, c): coef' K_m coef for the picked m; rows are where any coef is not zero."""
     n_terms, n_columns = picked.shape[0], coefs.shape[0]
-    out = np.zeros((n_terms + 3, n_columns))
+    out = np.zeros((n_terms, n_columns))
     last = rows[-1] + 1 if rows.shape[0] else 0
-    for p in range(0, n_terms, 4):  # four matrices side by side: memory delivers several streams sooner than one
-        m0, m1, m2, m3 = _four(picked, p)
+    p = 0
+    while p + 4 <= n_terms:  # four matrices side by side: memory delivers several streams sooner than one
+        m0, m1, m2, m3 = picked[p], picked[p + 1], picked[p + 2], picked[p + 3]
         for i in rows:  # the upper triangle: each pair once, and the diagonal by halves
             k0, k1, k2, k3 = stack[m0, i, i:last], stack[m1, i, i:last], stack[m2, i, i:last], stack[m3, i, i:last]
             for c in range(n_columns):
@@ -61,14 +62,18 @@ def quads(stack, picked, rows, coefs):
                 out[p + 1, c] += twice * s1
                 out[p + 2, c] += twice * s2
                 out[p + 3, c] += twice * s3
-    return out[:n_terms]
-
-
-@jit_fastmath
-def _four(picked, p):
-    """(q,), () -> four numbers from p on, the last one again where there are no more."""
-    end = picked.shape[0] - 1
-    return picked[p], picked[min(p + 1, end)], picked[min(p + 2, end)], picked[min(p + 3, end)]
+        p += 4
+    while p < n_terms:
+        for i in rows:
+            row = stack[picked[p], i, i:last]
+            for c in range(n_columns):
+                rest = coefs[c, i:last]
+                half = -0.5 * rest[0] * row[0]
+                for j in range(rest.shape[0]):
+                    half += rest[j] * row[j]
+                out[p, c] += 2.0 * rest[0] * half
+        p += 1
+    return out
 
 
 @jit_fastmath
@@ -88,19 +93,23 @@ def products(stack, picked, at, coef):
 @jit_fastmath
 def mix(stack, picked, weights):
     """(m, n, n), (p,), (p,) -> (n, n) float64: Σ_p weights_p K_p, from the upper triangles; a row stays near."""
-    n = stack.shape[1]
+    n, n_terms = stack.shape[1], picked.shape[0]
     out = np.zeros((n, n))
-    factors = np.zeros(weights.shape[0] + 3)
-    for p in range(weights.shape[0]):
-        factors[p] = weights[p]
     for i in range(n):
         to = out[i, i:]
-        for p in range(0, picked.shape[0], 4):  # four a turn, as in `quads`
-            m0, m1, m2, m3 = _four(picked, p)
-            k0, k1, k2, k3 = stack[m0, i, i:], stack[m1, i, i:], stack[m2, i, i:], stack[m3, i, i:]
-            w0, w1, w2, w3 = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
+        p = 0
+        while p + 4 <= n_terms:  # four a turn, as in `quads`
+            k0, k1 = stack[picked[p], i, i:], stack[picked[p + 1], i, i:]
+            k2, k3 = stack[picked[p + 2], i, i:], stack[picked[p + 3], i, i:]
+            w0, w1, w2, w3 = weights[p], weights[p + 1], weights[p + 2], weights[p + 3]
             for j in range(to.shape[0]):
                 to[j] += w0 * k0[j] + w1 * k1[j] + w2 * k2[j] + w3 * k3[j]
+            p += 4
+        while p < n_terms:
+            row, weight = stack[picked[p], i, i:], weights[p]
+            for j in range(to.shape[0]):
+                to[j] += weight * row[j]
+            p += 1
     for start in range(0, n, 32):  # mirrored tile by tile: both sides of a tile stay near
         for other in range(start, n, 32):
             for i in range(start, min(start + 32, n)):
