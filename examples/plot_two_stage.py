@@ -81,6 +81,7 @@ table = compare_solvers(
         "one stage": "auto",
         "two stages": "two_stage",
         "joint alignment": TwoStage("joint_alignment"),
+        "differences": TwoStage("differences"),
         "compressed": TwoStage(compress=PreClustering(0.5)),
     },
     n_splits=10,

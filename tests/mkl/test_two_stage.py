@@ -91,6 +91,7 @@ def test_products_do_not_depend_on_blocks_or_grams(seed, centred, diagonal, bloc
     stacked = StackedGram([scaled.only([0, 1]), streamed.only([2, 3])])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kernelweave.mkl.alignment.BLOCK_BYTES", 8 * len(TERMS) * 17 * block)
+        patch.setattr("kernelweave.mkl.alignment.HELD_BYTES", 8 * len(TERMS) * 17 * block)
         patch.setattr("kernelweave.mkl.alignment.CACHE_BYTES", 8 * len(TERMS) * 5 * block)
         for gram in (scaled, streamed, cached, stacked):
             moments = Pairs(gram, some, share, Y, centred, diagonal).moments()
@@ -102,6 +103,78 @@ def test_products_do_not_depend_on_blocks_or_grams(seed, centred, diagonal, bloc
             cosine = (pair * K * T).sum() / np.sqrt((pair * K * K).sum() * (pair * T * T).sum() + 1e-300)
             assert moments.alignment(w) == pytest.approx(cosine, abs=1e-7)
             assert moments.each()[1] == pytest.approx(moments.alignment(np.eye(4)[1]))
+
+
+def dense_differences(problem, some, share, Y, weights):
+    """The normal equations of the differences of targets, pair by pair."""
+    Ks = [f * t.compute(problem.gram.X, None) for f, t in zip(problem.gram.factors, problem.gram.terms, strict=True)]
+    G, h = np.zeros((len(Ks) + 1, len(Ks) + 1)), np.zeros(len(Ks) + 1)
+    for a, i in enumerate(some):
+        for b, j in enumerate(some):
+            if a != b:
+                d = np.array([*((K[i, i] + K[j, j]) / 2 - K[i, j] for K in Ks), 1.0])
+                count = share[a] * share[b] / share.mean() ** 2 / (weights @ d)
+                G += count * np.outer(d, d)
+                h += count * d * ((Y[a] - Y[b]) ** 2).sum() / 2
+    return G, h
+
+
+@given(st.integers(0, 2**20), st.integers(1, 40))
+@settings(max_examples=15)
+def test_differences_equal_their_sum_over_pairs(seed, block):
+    rng = np.random.default_rng(seed)
+    problem = problem_of(n=15, seed=seed)
+    problem.gram = problem.gram.rescaled(rng.uniform(0.5, 2.0, len(TERMS)))
+    some = np.sort(rng.permutation(15)[: rng.integers(2, 16)])
+    share, Y, weights = rng.uniform(0.2, 3.0, len(some)), rng.normal(size=(len(some), 2)), rng.uniform(0.1, 1.0, 5)
+    G, h = dense_differences(problem, some, share, Y, weights)
+    streamed = StreamedGram(TERMS, problem.gram.X).rescaled(problem.gram.factors)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("BLOCK_BYTES", "HELD_BYTES"):
+            patch.setattr(f"kernelweave.mkl.alignment.{name}", 8 * len(TERMS) * 15 * block)
+        patch.setattr("kernelweave.mkl.alignment.CACHE_BYTES", 8 * len(TERMS) * 5 * block)
+        for gram in (problem.gram, streamed):
+            pairs = Pairs(gram, some, share, Y)
+            found = pairs.differences(weights)
+            np.testing.assert_allclose(found[0], G, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(found[1], h, rtol=1e-9, atol=1e-9)
+            p = share / share.sum()
+            assert pairs.spread() == pytest.approx((p[:, None] * (Y - p @ Y) ** 2).sum())
+
+
+@pytest.mark.parametrize("ridge", [None, 1e-3, 0.1])
+def test_weights_by_differences_equal_dense_least_squares(ridge):
+    for seed in range(4):
+        problem = problem_of(seed=seed)
+        y = problem.machines[0].y
+        w = np.full(5, y.var() / 5)
+        for _ in range(2):
+            G, h = dense_differences(problem, np.arange(25), np.ones(25), y[:, None], w)
+            root = np.linalg.cholesky(G + max(ridge or 0.0, 1e-12) * np.linalg.eigvalsh(G)[-1] * np.eye(5)).T
+            w = nnls(root, np.linalg.solve(root.T, h))[0]
+            w[-1] = max(w[-1], 1e-6 * y.var())
+        stage = TwoStage("differences", ridge=ridge).first_stage(problem)
+        np.testing.assert_allclose(stage.weights, w[:-1] / w[:-1].sum(), atol=1e-7)
+
+
+@given(st.integers(0, 2**20), st.floats(0.01, 100.0), st.floats(-50.0, 50.0))
+@settings(max_examples=15)
+def test_differences_feel_neither_units_nor_means(seed, unit, mean):
+    problem, other = problem_of(seed=seed), problem_of(seed=seed)
+    other.machines = [Machine(Squared(), unit * problem.machines[0].y + mean, np.ones(25))]
+    a, b = (TwoStage("differences").first_stage(p).weights for p in (problem, other))
+    np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_differences_find_a_narrow_kernel():
+    """A quickly changing target: few pairs are near, and they decide."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, (300, 1))
+    y = np.sin(12.0 * X[:, 0])
+    kernel, new = RBF(0.01) + RBF(1.0) + RBF(100.0), rng.uniform(0, 10, (200, 1))
+    model = MKLRegressor(kernel, loss="squared", C=1e4, solver=TwoStage("differences")).fit(X, y)
+    assert model.weights_.argmax() == 2
+    assert model.score(new, np.sin(12.0 * new[:, 0])) > 0.9
 
 
 def test_memory_does_not_grow_with_the_pairs():
@@ -137,6 +210,13 @@ def test_independent_alignment_is_the_cosine():
     Ks = [P @ term.compute(problem.gram.X, None) @ P for term in TERMS]
     cosines = np.maximum([(K * T).sum() / np.linalg.norm(K) / np.linalg.norm(T) for K in Ks], 0.0)
     np.testing.assert_allclose(stage.weights, cosines / cosines.sum(), rtol=1e-9)
+
+
+def test_a_power_makes_the_best_terms_louder():
+    problem = problem_of()
+    plain, third = (TwoStage("alignment", power=p).first_stage(problem).weights for p in (1.0, 3.0))
+    np.testing.assert_allclose(third, plain**3 / (plain**3).sum(), rtol=1e-9)
+    assert TwoStage("alignment", power=1000.0).first_stage(problem).weights.max() == pytest.approx(1.0)
 
 
 def test_generalised_cross_validation():
@@ -319,6 +399,19 @@ def test_nothing_aligned_is_said():
     assert any("no term is aligned" in note for note in model.notes_)
 
 
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "pairs"])
+def test_targets_that_are_all_the_same_and_indefinite_terms(method):
+    rng = np.random.default_rng(0)
+    X, A = rng.normal(size=(30, 2)), rng.normal(size=(30, 30))
+    with pytest.warns(DataWarning, match="no term is aligned"):
+        model = MKLRegressor(RBF(0.3) + Linear(), loss="squared", solver=TwoStage(method)).fit(X, np.ones(30))
+    np.testing.assert_allclose(model.weights_, 0.5)
+    K = X @ X.T + 0.1 * (A + A.T)
+    kernel = Precomputed(K, name="skewed", psd="ignore") + Precomputed(X @ X.T, name="plain")
+    model = MKLRegressor(kernel, loss="squared", C=0.1, solver=TwoStage(method)).fit(np.arange(30), X[:, 0])
+    assert np.isfinite(model.weights_).all()
+
+
 def test_wrong_options_are_explained():
     X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30.0)
     kernel = RBF(0.3) + Linear()
@@ -328,6 +421,8 @@ def test_wrong_options_are_explained():
         (TwoStage(ridge=-1.0), "ridge of TwoStage must be a finite number ≥ 0"),
         (TwoStage(ridge="big"), "ridge of TwoStage"),
         (TwoStage(n_epochs=0), "n_epochs of TwoStage"),
+        (TwoStage("alignment", power=0.0), "power of TwoStage must be a finite number > 0"),
+        (TwoStage("alignment", power="four"), "power of TwoStage"),
         (TwoStage(target="balanced"), "is for class labels"),
         (TwoStage("pairs"), "is for class labels"),
     ]:

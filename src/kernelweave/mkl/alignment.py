@@ -12,6 +12,8 @@ from ..gram import Gram
 from ..gram.base import BLOCK_BYTES
 from ..parallel import blocks
 
+#: Bytes of kernel values that are read at a time where they are held: more would be fresh memory every time.
+HELD_BYTES = 8 * 2**20
 #: Bytes of kernel values that are worked on at a time, so that they stay near the processor.
 CACHE_BYTES = 2**20
 
@@ -104,27 +106,58 @@ class Pairs:
         """
         n_terms = self.gram.n_terms
         G, h = np.zeros((n_terms, n_terms), order="F"), np.zeros(n_terms)
-        for rows, cols, roots in self._triangle():
-            K = self.gram.block_each(self.some[rows], self.some[cols])
-            for part in blocks(len(cols), max(1, CACHE_BYTES // (8 * n_terms * len(rows)))):
-                root = np.ascontiguousarray(roots[:, part])
-                Z = self._values(K, part.start, rows, cols[part], root)
-                G = dsyrk(1.0, Z.T, beta=1.0, c=G, trans=1, overwrite_c=1)  # its upper triangle
-                h += Z @ (self.target(rows, cols[part]) * root).ravel()
+        for K, start, rows, cols, root in self._parts(self.diagonal):
+            Z = self._values(K, start, rows, cols, root)
+            G = dsyrk(1.0, Z.T, beta=1.0, c=G, trans=1, overwrite_c=1)  # its upper triangle
+            h += Z @ (self.target(rows, cols) * root).ravel()
         YY = self.Y.T @ (self.share[:, None] * self.Y)
         tt = float((YY * YY).sum())
         if not self.diagonal:
             tt -= float(((self.share * (self.Y * self.Y).sum(axis=1)) ** 2).sum())
         return Moments(np.triu(G) + np.triu(G, 1).T, h, tt, len(self))
 
-    def _triangle(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def spread(self) -> float:
+        """Return the mean of ‖Y_i − Y_j‖² / 2 over all pairs: the variance of the targets."""
+        off = self.Y - self.share @ self.Y / len(self)
+        return float(self.share @ (off * off).sum(axis=1)) / len(self)
+
+    def differences(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the normal equations (G, h) of t_ij = ‖Y_i − Y_j‖² / 2 on how far i and j are apart under every term.
+
+        That is d_m(i, j) = (K_m(i, i) + K_m(j, j)) / 2 − K_m(i, j), and last d(i, j) = 1 for noise. A pair counts
+        share_i · share_j / Σ_m weights[m] d_m(i, j). Costs what `moments` does.
+        """
+        from .._fast.alignment import pair_values
+
+        n_columns = self.gram.n_terms + 1
+        half = 0.5 * self.gram.factors[:, None] * self.gram.diag_each()[:, self.some]
+        G, h = np.zeros((n_columns, n_columns), order="F"), np.zeros(n_columns)
+        for K, start, rows, cols, root in self._parts(diagonal=False):
+            D = np.ones((n_columns, root.size))
+            D[:-1] = -pair_values(K, start, half[:, rows], half[:, cols], np.ones(root.shape))
+            root = root.ravel() / np.sqrt(np.maximum(weights @ D, weights[-1]))  # below for indefinite terms only
+            D *= root
+            G = dsyrk(1.0, D.T, beta=1.0, c=G, trans=1, overwrite_c=1)
+            apart = self.Y[rows][:, None, :] - self.Y[cols][None, :, :]
+            h += D @ (0.5 * (apart * apart).sum(axis=2).ravel() * root)
+        return np.triu(G) + np.triu(G, 1).T, h
+
+    def _parts(self, diagonal: bool) -> Iterator[tuple[np.ndarray, int, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield blocks of all terms, the first of their columns to look at, its rows and columns, and their roots."""
+        for rows, cols, roots in self._triangle(diagonal):
+            K = self.gram.block_each(self.some[rows], self.some[cols])
+            for part in blocks(len(cols), max(1, CACHE_BYTES // (8 * self.gram.n_terms * len(rows)))):
+                yield K, part.start, rows, cols[part], np.ascontiguousarray(roots[:, part])
+
+    def _triangle(self, diagonal: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield rows, the columns from there on, and the roots of how much their pairs count."""
-        n, size = len(self), max(1, BLOCK_BYTES // (8 * self.gram.n_terms * len(self)))
+        room = BLOCK_BYTES if self.gram.streams else HELD_BYTES
+        n, size = len(self), max(1, room // (8 * self.gram.n_terms * len(self)))
         root = np.sqrt(self.share)
         for part in blocks(n, size):
             twice = root[part.start :].copy()
             twice[part.stop - part.start :] *= np.sqrt(2.0)  # for their mirror images below the diagonal
             roots = np.outer(root[part], twice)
-            if not self.diagonal:
+            if not diagonal:
                 np.fill_diagonal(roots, 0.0)
             yield np.arange(part.start, part.stop), np.arange(part.start, n), roots

@@ -15,12 +15,14 @@ from ..norms import Fixed
 from .alignment import Moments, Pairs
 from .base import Problem, Solver, Steps
 
-METHODS = ("ridge", "alignment", "joint_alignment", "pairs")
+METHODS = ("ridge", "alignment", "joint_alignment", "differences", "pairs")
 TARGETS = ("centred", "product", "balanced")
 #: Smallest ridge, as a share of the largest eigenvalue: keeps the weights of terms that look alike unique.
 LEAST_RIDGE = 1e-12
 #: An alignment below this is none.
 ROUNDING = 1e-10
+#: How often the differences of targets are weighed anew, and the least noise, as a share of the targets' variance.
+N_PASSES, LEAST_NOISE = 2, 1e-6
 #: Rows and columns of the blocks of pairs that the stochastic method draws.
 BATCH = 32
 NOTHING_ALIGNED = (
@@ -62,17 +64,23 @@ class TwoStage(Solver):
 
     Parameters
     ----------
-    method : {"ridge", "alignment", "joint_alignment", "pairs"}
-        "ridge" as above. "alignment": every term's own alignment with T, negative ones as zero.
-        "joint_alignment": the non-negative weights whose sum has the greatest alignment. "pairs": for
-        labels, a linear machine that tells pairs of one class from the others, by its hinge loss on drawn pairs.
+    method : {"ridge", "alignment", "joint_alignment", "differences", "pairs"}
+        "ridge" as above. "alignment": every term's own alignment with T, negative ones as zero, to a power.
+        "joint_alignment": the non-negative weights whose sum has the greatest alignment. "differences": near
+        samples should have near targets. With d_m(i, j) = (K_m(i, i) + K_m(j, j)) / 2 − K_m(i, j), find weights and
+        noise ≥ 0 that minimise Σ_ij ((y_i − y_j)² / 2 − fit_ij)² / before_ij with fit = noise + Σ_m weights[m] d_m,
+        where before is the fit of the pass before: equal weights first, then once more. It is how geostatistics
+        fits variograms (Cressie 1985), and near pairs count more than for "ridge". "pairs": for labels, a linear
+        machine that tells pairs of one class from the others, by its hinge loss on drawn pairs.
     target : {"centred", "product", "balanced"}
         "centred": y and the kernels without their means, as a machine with an intercept sees them.
         "product": y and the kernels as they are. "balanced": for labels, centred so that all classes count alike.
-        More than two classes: T_ij is 1 within a class and 0 otherwise, before any centring.
+        More than two classes: T_ij is 1 within a class and 0 otherwise, before any centring. Differences have no means.
     ridge : float or None
         Penalty on ‖weights‖², as a share of the largest eigenvalue of the terms' products ⟨K_m, K_l⟩; None for
-        generalised cross-validation.
+        generalised cross-validation, and for none at all with "differences".
+    power : float
+        For "alignment": weights are alignments to this power. The greater, the more the best terms have to say.
     diagonal : bool
         Whether pairs of a sample with itself count, as in the paper. They do not say who is like whom, and
         reward terms under which every sample is like itself only; the weight of such terms is a ridge on the machine.
@@ -93,6 +101,7 @@ class TwoStage(Solver):
         method: str = "ridge",
         target: str = "centred",
         ridge: float | None = None,
+        power: float = 1.0,
         diagonal: bool = False,
         compress: Any = None,
         n_epochs: int = 5,
@@ -101,6 +110,7 @@ class TwoStage(Solver):
         self.method = method
         self.target = target
         self.ridge = ridge
+        self.power = power
         self.diagonal = diagonal
         self.compress = compress
         self.n_epochs = n_epochs
@@ -135,6 +145,8 @@ class TwoStage(Solver):
                 raise InputError(f"{name} of TwoStage must be one of {known}; got {value!r}.")
         if self.ridge is not None and not (isinstance(self.ridge, numbers.Real) and 0 <= self.ridge < np.inf):
             raise InputError(f"ridge of TwoStage must be a finite number ≥ 0, or None; got {self.ridge!r}.")
+        if not (isinstance(self.power, numbers.Real) and 0 < self.power < np.inf):
+            raise InputError(f"power of TwoStage must be a finite number > 0; got {self.power!r}.")
         if not (isinstance(self.n_epochs, numbers.Integral) and self.n_epochs >= 1):
             raise InputError(f"n_epochs of TwoStage must be a whole number ≥ 1; got {self.n_epochs!r}.")
         if any(machine.loss.reads == "nothing" for machine in problem.machines):
@@ -171,18 +183,32 @@ class TwoStage(Solver):
     def _weigh(self, pairs: Pairs, moments: Moments) -> tuple[np.ndarray, float]:
         """Return the weights, not yet scaled to the norm, and the ridge that was used."""
         if self.method == "alignment":
-            return np.maximum(moments.each(), 0.0), 0.0
+            each = np.maximum(moments.each(), 0.0)
+            return (each / max(float(each.max()), 1e-300)) ** self.power, 0.0
         if self.method == "pairs":
             return self._by_pairs(pairs, moments)
+        if self.method == "differences":
+            return self._by_differences(pairs)
         values, vectors = np.linalg.eigh(moments.G)
         largest = max(float(values[-1]), 1e-300)
         values, rotated = np.maximum(values, 0.0), vectors.T @ moments.h
         ridge = 0.0 if self.method == "joint_alignment" else self.ridge
         if ridge is None:
             ridge = gcv_ridge(values, rotated, moments.tt, moments.n_points) / largest
-        # ‖A w − b‖² with A'A = G + λ, A'b = h
-        roots = np.sqrt(values + largest * max(float(ridge), LEAST_RIDGE))
-        return nnls(roots[:, None] * vectors.T, rotated / roots)[0], float(ridge)
+        return _non_negative(values, vectors, rotated, float(ridge)), float(ridge)
+
+    def _by_differences(self, pairs: Pairs) -> tuple[np.ndarray, float]:
+        """Fit how much targets differ by how far samples are apart, every pair by what was expected of it before."""
+        spread, ridge = pairs.spread(), 0.0 if self.ridge is None else float(self.ridge)
+        w = np.full(pairs.gram.n_terms + 1, spread / (pairs.gram.n_terms + 1))
+        if spread == 0.0:  # targets that are all the same say nothing
+            return np.zeros(pairs.gram.n_terms), ridge
+        for _ in range(N_PASSES):
+            G, h = pairs.differences(w)
+            values, vectors = np.linalg.eigh(G)
+            w = _non_negative(np.maximum(values, 0.0), vectors, vectors.T @ h, ridge)
+            w[-1] = max(w[-1], LEAST_NOISE * spread)  # copies differ by the noise alone
+        return w[:-1], ridge
 
     def _by_pairs(self, pairs: Pairs, moments: Moments) -> tuple[np.ndarray, float]:
         """Minimise ridge/2 ‖w‖² + mean hinge(1 − t_ij Σ_m w_m K_m(i, j)) over w ≥ 0, by projected steps on blocks.
@@ -208,6 +234,13 @@ class TwoStage(Solver):
             if 2 * step >= n_steps:
                 total += w
         return total, share
+
+
+def _non_negative(values: np.ndarray, vectors: np.ndarray, rotated: np.ndarray, ridge: float) -> np.ndarray:
+    """Return the w ≥ 0 that minimises w'Gw − 2 h'w + λ‖w‖², with G = V diag(values) V', V'h, and λ as a share."""
+    # ‖A w − b‖² with A'A = G + λ, A'b = h
+    roots = np.sqrt(values + max(float(values[-1]), 1e-300) * max(ridge, LEAST_RIDGE))
+    return np.asarray(nnls(roots[:, None] * vectors.T, rotated / roots)[0])
 
 
 def gcv_ridge(values: np.ndarray, rotated: np.ndarray, tt: float, n_points: int) -> float:
