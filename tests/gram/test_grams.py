@@ -160,14 +160,15 @@ def test_rows_and_blocks_are_the_naive_ones(dtype, rng):
         )
 
 
+@pytest.mark.parametrize("n_picked", [1, 3, 4, 6, 9])  # they are read four at a time, and the rest one by one
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_stacks_are_the_naive_ones(dtype, rng):
+def test_stacks_are_the_naive_ones(dtype, n_picked, rng):
     from kernelweave._fast.dense import mix, products, quads
 
-    A = rng.normal(size=(5, 9, 9)).astype(dtype)
+    A = rng.normal(size=(10, 9, 9)).astype(dtype)
     stack = A + A.transpose(0, 2, 1)
-    coefs, weights = np.where(rng.random((2, 9)) < 0.6, rng.normal(size=(2, 9)), 0.0), rng.random(3)
-    picked, at, coef = np.array([3, 0, 4]), np.array([8, 2]), coefs[0]
+    coefs, weights = np.where(rng.random((2, 9)) < 0.6, rng.normal(size=(2, 9)), 0.0), rng.random(n_picked)
+    picked, at, coef = rng.permutation(10)[:n_picked], np.array([8, 2]), coefs[0]
     atol = 1e-14 if dtype == np.float64 else 1e-6
     expected = [[c @ stack[m].astype(float) @ c for c in coefs] for m in picked]
     np.testing.assert_allclose(quads(stack, picked, np.flatnonzero(coefs.any(axis=0)), coefs), expected, atol=1e-12)
