@@ -117,10 +117,14 @@ def test_bind_fits_the_budget(tmp_path):
     assert isinstance(bind(kernel, X, memory=whole), DenseGram)
     assert bind(kernel, X, memory=whole).matrix_of(0).dtype == np.float64
     assert bind(kernel, X, memory=whole - 1).matrix_of(0).dtype == np.float32
-    big = as_views(np.zeros((2000, 1)))
+    big = as_views(np.arange(2000.0)[:, None])
     assert isinstance(bind(kernel.kernels[0] + Linear(), big, memory="10MB"), CachedGram)
     with pytest.raises(MemoryBudgetError, match=r"2 terms on 2,000 samples take 96 MB .* budget is 100 kB"):
         bind(kernel.kernels[0] + Linear(), big, memory="100 kB")
+    few = as_views(np.arange(2000.0)[:, None] % 10)
+    assert isinstance(bind(kernel.kernels[0] + Linear(), few, memory="33MB"), DenseGram), "of ten samples, and the sum"
+    assert isinstance(bind(kernel.kernels[0] + Linear(), few, memory="31MB"), CachedGram), "the sum is whole"
+    assert bind(Linear(), few, memory="31MB").matrix_of(0).shape == (2000, 2000), "a term alone has no sum beside it"
 
 
 def test_prediction_holds_nothing():

@@ -118,6 +118,16 @@ def mix(stack, picked, weights):
     return out
 
 
+@jit_fastmath
+def spread(K, which, out):
+    """(d, d), (n,), (n, n) -> None: out_ij += K[which_i, which_j], in place."""
+    n = which.shape[0]
+    for i in range(n):
+        row, to = K[which[i]], out[i]
+        for j in range(n):
+            to[j] += row[which[j]]
+
+
 @jit
 def size_and_skew(K):
     """(n, n) -> largest |K_ij| and |K_ij − K_ji|, tile by tile; both infinite where K is not finite."""

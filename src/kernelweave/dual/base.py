@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -108,6 +109,6 @@ class DualSolver:
 
 def relative_gap(upper: float, lower: float) -> float:
     """Return (upper − lower) / |upper|, and 0 where both are 0 but for rounding."""
-    if not (np.isfinite(upper) and np.isfinite(lower)):
-        return np.inf
+    if not (math.isfinite(upper) and math.isfinite(lower)):
+        return math.inf
     return max(0.0, upper - lower) / max(abs(upper), 1e-300)

@@ -16,6 +16,7 @@ from .base import Combined, Gram
 from .cached import CachedGram
 from .dense import DenseGram
 from .diagonal import DiagonalGram
+from .distinct import distinct_of
 from .features import FeatureGram
 from .linadd import LinaddGram
 from .stacked import StackedGram
@@ -60,7 +61,7 @@ def bind(
     """
     terms, budget = kernel.terms(X), budget_bytes(memory)
     makers = [MATRIX_FREE.get(term.gram_kind) for term in terms]
-    fits = _matrix_bytes(terms, len(X)) <= budget
+    fits = _matrix_bytes(terms, X, budget) <= budget
     if not any(makers) or (not matrix_free and fits and len(X) <= EXPLICIT_SAMPLES):
         return bind_matrices(terms, X, budget, directory, n_jobs)
     if not matrix_free and fits and len(X) <= LINADD_SAMPLES:  # without a matrix only where that is quicker
@@ -74,19 +75,28 @@ def bind(
     return grams[0] if len(grams) == 1 else StackedGram(grams)
 
 
-def _matrix_bytes(terms: Sequence[Kernel], n: int) -> int:
-    """Bytes of all matrices that are not there yet, and of the combined one."""
-    return 8 * n * n * (sum(not term.stored for term in terms) + (len(terms) > 1))
+def _matrix_bytes(terms: Sequence[Kernel], X: Views, budget: int, each: int = 8) -> int:
+    """Bytes of all matrices that are not there yet, with `each` for a number, and of the combined one.
+
+    Which samples repeat is looked at only where the budget is too small for whole matrices.
+    """
+    n = len(X)
+    whole = n * n * (each * sum(not term.stored for term in terms) + 8 * (len(terms) > 1))
+    if whole <= budget:
+        return whole
+    sizes = [n if found is None else len(found) for found in distinct_of(terms, X)]
+    fresh = sum(size**2 for term, size in zip(terms, sizes, strict=True) if not term.stored)
+    return each * fresh + 8 * n * n * (len(terms) > 1)
 
 
 def bind_matrices(
     terms: Sequence[Kernel], X: Views, budget: int, directory: str | Path | None = None, n_jobs: int = 1
 ) -> Gram:
     """Bind terms by their matrices: whole, in single precision, one after another, or row by row."""
-    n, whole = len(X), _matrix_bytes(terms, len(X))
+    n, whole = len(X), _matrix_bytes(terms, X, budget)
     if whole <= budget or directory is not None:
         return DenseGram.compute(terms, X, directory=directory, n_jobs=n_jobs)
-    if whole // 2 <= budget:
+    if _matrix_bytes(terms, X, budget, each=4) <= budget:
         return DenseGram.compute(terms, X, dtype=np.float32, n_jobs=n_jobs)
     if len(terms) > MIN_HELD_TERMS and 2 * 8 * n * n * MIN_HELD_TERMS <= budget:
         return StreamedGram(terms, X, cache_bytes=budget // 2, n_jobs=n_jobs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,31 @@ from ..kernels import Kernel
 from ..parallel import for_blocks
 from ..views import Views
 from .base import BLOCK_BYTES, Gram, apply_each_at, product, support_of
+from .distinct import Distinct, distinct_of
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Matrices of one size, (m, n, n), or (m, d, d) where their terms tell only d samples apart."""
+
+    matrices: np.ndarray
+    distinct: Distinct | None = None
+
+    def coef(self, coef: np.ndarray) -> np.ndarray:
+        """Return coef (n, n_columns) as the matrices take it, (n_columns, n or d)."""
+        return np.ascontiguousarray(coef.T) if self.distinct is None else self.distinct.sums(coef.T)
+
+    def at(self, index: np.ndarray) -> np.ndarray:
+        """Return where the matrices have these samples."""
+        return index if self.distinct is None else self.distinct.which[index]
+
+    def whole(self, K: np.ndarray) -> np.ndarray:
+        """Return a matrix of the stack's size for all samples."""
+        if self.distinct is None:
+            return K
+        from .._fast.dense import gather
+
+        return gather(K, self.distinct.which, self.distinct.which, 1.0)
 
 
 class DenseGram(Gram):
@@ -20,27 +46,29 @@ class DenseGram(Gram):
 
     Products are always summed in float64. The matrices lie in one or several stacks, so
     that loops over many small ones run in one go; a stored matrix (`Precomputed`) is a stack
-    of its own, used where it lies.
+    of its own, used where it lies. Terms that cannot tell many samples apart, as on a column of few values, have
+    matrices of the distinct ones only: d² numbers to hold and to read, not n².
 
     Parameters
     ----------
-    stacks : list of arrays of shape (m, n, n) or (n, n)
-    places : list of (stack, position), one per term
+    stacks : list of Stack, or of arrays of shape (m, n, n) or (n, n)
+    places : array of shape (n_terms, 2)
+        Stack and position of every term; in order where None.
     """
 
     def __init__(
         self,
         terms: Sequence[Kernel],
         X: Views,
-        stacks: Sequence[np.ndarray],
-        places: Sequence[tuple[int, int]] | None = None,
+        stacks: Sequence[np.ndarray | Stack],
+        places: Sequence[tuple[int, int]] | np.ndarray | None = None,
         factors: np.ndarray | None = None,
     ) -> None:
         super().__init__(terms, X, factors)
-        self.stacks = [stack if stack.ndim == 3 else stack[None] for stack in map(np.asarray, stacks)]
+        self.stacks = [stack if isinstance(stack, Stack) else _as_stack(stack) for stack in stacks]
         if places is None:
-            places = [(s, p) for s, stack in enumerate(self.stacks) for p in range(len(stack))]
-        self.places = list(places)
+            places = [(s, p) for s, stack in enumerate(self.stacks) for p in range(len(stack.matrices))]
+        self.places = np.array(places, dtype=np.int64).reshape(-1, 2)
 
     @classmethod
     def compute(
@@ -53,53 +81,53 @@ class DenseGram(Gram):
         n_jobs: int = 1,
     ) -> DenseGram:
         """Evaluate every term on X, in blocks of rows, on threads; into a file where a directory is given."""
-        n, fresh = len(X), [term for term in terms if not term.stored]
-        stack = _allocate((len(fresh), n, n), dtype, directory)
-
-        def fill(part: slice) -> None:
-            whole = part.stop - part.start == n  # then kernels can use that the matrix is symmetric
-            rows, cols = (X, None) if whole else (X.rows(np.arange(part.start, part.stop)), X)
-            for m, term in enumerate(fresh):
-                stack[m, part] = finite(term.compute(rows, cols), term)
-
-        for_blocks(fill, n if fresh else 0, max(1, min(n, BLOCK_BYTES // (8 * n))), n_jobs)
-        stacks, places, position = [stack], [], 0
-        for term in terms:
+        stacks: list[Stack] = []
+        places = [(0, 0)] * len(terms)
+        for m, term in enumerate(terms):
             if term.stored:
                 K = term.compute(X, None)
-                stacks.append(K.T if K.flags.f_contiguous else np.ascontiguousarray(K))  # symmetric: either will do
-                places.append((len(stacks) - 1, 0))
-            else:
-                places.append((0, position))
-                position += 1
+                places[m] = len(stacks), 0  # symmetric: its numbers may lie in either order
+                stacks.append(_as_stack(K.T if K.flags.f_contiguous else np.ascontiguousarray(K)))
+        for distinct, group in grouped(distinct_of(terms, X)):
+            fresh = [m for m in group if not terms[m].stored]
+            if fresh:
+                for position, m in enumerate(fresh):
+                    places[m] = len(stacks), position
+                seen = X if distinct is None else X.rows(distinct.first)
+                stacks.append(Stack(_evaluated([terms[m] for m in fresh], seen, dtype, directory, n_jobs), distinct))
         return cls(terms, X, stacks, places)
 
     def matrix_of(self, m: int) -> np.ndarray:
         """Return K_m without its factor."""
         stack, position = self.places[m]
-        return self.stacks[stack][position]
+        return self.stacks[stack].whole(self.stacks[stack].matrices[position])
 
-    def _by_stack(self, picked: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def _by_stack(self, picked: np.ndarray) -> Iterator[tuple[Stack, np.ndarray, np.ndarray]]:
         """Yield (stack, positions, where in `picked`) for every stack that holds picked terms."""
-        places = np.array([self.places[m] for m in picked], dtype=np.int64).reshape(-1, 2)
-        for s, stack in enumerate(self.stacks):
-            where = np.flatnonzero(places[:, 0] == s)
-            if len(where):
-                yield stack, places[where, 1], where
+        of, positions = self.places[picked].T
+        for s in np.unique(of):
+            where = np.flatnonzero(of == s)
+            yield self.stacks[s], positions[where], where
 
     def rescaled(self, factors: np.ndarray) -> Gram:
         return DenseGram(self.terms, self.X, self.stacks, self.places, factors)
 
     def only(self, picked: Sequence[int]) -> Gram:
-        terms, places = [self.terms[m] for m in picked], [self.places[m] for m in picked]
-        return DenseGram(terms, self.X, self.stacks, places, self.factors[list(picked)])
+        index = np.asarray(picked, dtype=np.int64)
+        return DenseGram([self.terms[m] for m in index], self.X, self.stacks, self.places[index], self.factors[index])
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
         if at is not None:
             return super().apply(coef, weights, at)
         out = np.zeros(coef.shape)
-        for m in np.flatnonzero(weights):
-            out += weights[m] * self.factors[m] * product(self.matrix_of(int(m)), coef)
+        scaled = weights * self.factors
+        used = np.flatnonzero(scaled)
+        for stack, positions, where in self._by_stack(used):
+            columns = stack.coef(coef.reshape(self.n, -1)).T.reshape(-1, *coef.shape[1:])
+            total = np.zeros(columns.shape)
+            for position, m in zip(positions, used[where], strict=True):
+                total += scaled[m] * product(stack.matrices[position], columns)
+            out += total[stack.at(np.arange(self.n))]
         return out
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
@@ -107,29 +135,29 @@ class DenseGram(Gram):
             return apply_each_at(self, coef, at)
         if coef.ndim == 2:
             return np.stack([self.apply_each(column) for column in coef.T], axis=-1)
-        from .._fast.dense import rows_times
-
-        support, coef = support_of(coef), np.ascontiguousarray(coef)
-        if 2 * len(support) < self.n:
-            each = np.array([rows_times(self.matrix_of(m), support, coef[support]) for m in range(self.n_terms)])
-            return each * self.factors[:, None]
         return self.apply_some(np.arange(self.n_terms), np.arange(self.n), coef)
 
     def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        from .._fast.dense import products
+        from .._fast.dense import products, rows_times
 
         out = np.empty((len(picked), len(at)))
         for stack, positions, where in self._by_stack(picked):
-            out[where] = products(stack, positions, at, coef)
+            column, index = stack.coef(coef[:, None])[0], stack.at(at)
+            support = np.flatnonzero(column)
+            if 2 * len(support) < len(at):  # the rows of the support are fewer than those asked for
+                values = [rows_times(stack.matrices[p], support, column[support])[index] for p in positions]
+                out[where] = values
+            else:
+                out[where] = products(stack.matrices, positions, index, column)
         return out * self.factors[picked][:, None]
 
     def quad_columns(self, coef: np.ndarray) -> np.ndarray:
         from .._fast.dense import quads
 
         out = np.empty((self.n_terms, coef.shape[1]))
-        support, columns = support_of(coef), np.ascontiguousarray(coef.T)
         for stack, positions, where in self._by_stack(np.arange(self.n_terms)):
-            out[where] = quads(stack, positions, support, columns)
+            columns = stack.coef(coef)
+            out[where] = quads(stack.matrices, positions, support_of(columns.T), columns)
         return out * self.factors[:, None]
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
@@ -138,7 +166,9 @@ class DenseGram(Gram):
         cols = np.arange(self.n) if cols is None else cols
         out = np.zeros((len(rows), len(cols)))
         for m in np.flatnonzero(weights):
-            out += gather(self.matrix_of(int(m)), rows, cols, weights[m] * self.factors[m])
+            s, position = self.places[m]
+            stack = self.stacks[s]
+            out += gather(stack.matrices[position], stack.at(rows), stack.at(cols), weights[m] * self.factors[m])
         return out
 
     def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
@@ -146,29 +176,66 @@ class DenseGram(Gram):
 
         out = np.empty((self.n_terms, len(rows), len(cols)))
         together = _in_a_row(rows) and _in_a_row(cols)
-        for m in range(self.n_terms):
-            if together:
-                part = self.matrix_of(m)[rows[0] : rows[-1] + 1, cols[0] : cols[-1] + 1]
+        for m, (s, position) in enumerate(self.places):
+            stack = self.stacks[s]
+            if together and stack.distinct is None:
+                part = stack.matrices[position, rows[0] : rows[-1] + 1, cols[0] : cols[-1] + 1]
                 np.multiply(part, self.factors[m], out=out[m])
             else:
-                out[m] = gather(self.matrix_of(m), rows, cols, self.factors[m])
+                out[m] = gather(stack.matrices[position], stack.at(rows), stack.at(cols), self.factors[m])
         return out
 
     def diag_each(self) -> np.ndarray:
-        return np.array([np.diagonal(self.matrix_of(m)) for m in range(self.n_terms)], dtype=np.float64)
+        out, every = np.empty((self.n_terms, self.n)), np.arange(self.n)
+        for stack, positions, where in self._by_stack(np.arange(self.n_terms)):
+            out[where] = np.diagonal(stack.matrices, axis1=1, axis2=2)[positions][:, stack.at(every)]
+        return out
 
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float]:
         scaled = weights * self.factors
         used = np.flatnonzero(scaled)
         if len(used) == 1:  # nothing to add up, so nothing to copy
             return self.matrix_of(int(used[0])), float(scaled[used[0]])
-        from .._fast.dense import mix
+        from .._fast.dense import mix, spread
 
-        parts = [mix(stack, positions, scaled[used[where]]) for stack, positions, where in self._by_stack(used)]
-        K = parts[0] if parts else np.zeros((self.n, self.n))
-        for part in parts[1:]:
-            K = K + part
-        return K, 1.0
+        K: np.ndarray | None = None
+        for stack, positions, where in sorted(self._by_stack(used), key=lambda part: part[0].distinct is not None):
+            part = mix(stack.matrices, positions, scaled[used[where]])
+            if K is None:
+                K = stack.whole(part)
+            elif stack.distinct is None:
+                K += part
+            else:
+                spread(part, stack.distinct.which, K)
+        return (np.zeros((self.n, self.n)) if K is None else K), 1.0
+
+
+def grouped(distinct: Sequence[Distinct | None]) -> Iterator[tuple[Distinct | None, list[int]]]:
+    """Yield each record of distinct samples with the terms that it is shared by."""
+    groups: dict[int, list[int]] = {}
+    for m, one in enumerate(distinct):
+        groups.setdefault(id(one), []).append(m)
+    return ((distinct[group[0]], group) for group in groups.values())
+
+
+def _evaluated(terms: Sequence[Kernel], X: Views, dtype: type, directory: str | Path | None, n_jobs: int) -> np.ndarray:
+    """Return the matrices of terms on X, (n_terms, n, n)."""
+    n = len(X)
+    stack = _allocate((len(terms), n, n), dtype, directory)
+
+    def fill(part: slice) -> None:
+        whole = part.stop - part.start == n  # then kernels can use that the matrix is symmetric
+        rows, cols = (X, None) if whole else (X.rows(np.arange(part.start, part.stop)), X)
+        for m, term in enumerate(terms):
+            stack[m, part] = finite(term.compute(rows, cols), term)
+
+    for_blocks(fill, n, max(1, min(n, BLOCK_BYTES // (8 * n))), n_jobs)
+    return stack
+
+
+def _as_stack(matrices: np.ndarray) -> Stack:
+    matrices = np.asarray(matrices)
+    return Stack(matrices if matrices.ndim == 3 else matrices[None])
 
 
 def _in_a_row(index: np.ndarray) -> bool:

@@ -55,6 +55,10 @@ class Kernel(BaseEstimator):
     def check(self, X: Views) -> None:
         """Raise `InputError` where these samples are not what the kernel reads; converts them where it must."""
 
+    def view(self, X: Views) -> Views:
+        """Return the part of X that the kernel reads: all that its values depend on."""
+        return X
+
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         """Return the summands whose weights are learned; data may be needed to count them."""
         return (self,)
@@ -209,6 +213,9 @@ class _Wrapper(Kernel):
     def check(self, X: Views) -> None:
         self.kernel.check(X)
 
+    def view(self, X: Views) -> Views:
+        return self.kernel.view(X)
+
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         return self.kernel.compute(X, Y)
 
@@ -236,11 +243,18 @@ class Scaled(Kernel):
             return self.scale * self.kernel.compute_diag(X)
 
     @property
+    def reads(self) -> str:  # type: ignore[override]
+        return self.kernel.reads
+
+    @property
     def gram_kind(self) -> str:  # type: ignore[override]
         return self.kernel.gram_kind
 
     def check(self, X: Views) -> None:
         self.kernel.check(X)
+
+    def view(self, X: Views) -> Views:
+        return self.kernel.view(X)
 
     def leaves(self) -> Iterator[Kernel]:
         return self.kernel.leaves()
@@ -306,6 +320,9 @@ class On(_Wrapper):
 
     def check(self, X: Views) -> None:
         self.kernel.check(X.select(self.columns))
+
+    def view(self, X: Views) -> Views:
+        return self.kernel.view(X.select(self.columns))
 
     def split(self, *by: str) -> Kernel:
         return On(self.kernel.split(*by), self.columns)
