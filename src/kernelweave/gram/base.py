@@ -48,7 +48,7 @@ class Gram:
         raise NotImplementedError
 
     def only(self, picked: Sequence[int]) -> Gram:
-        """Return the gram of some of the terms; nothing is copied."""
+        """Return the gram of some of the terms, in the order given; nothing is copied."""
         raise NotImplementedError
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:

@@ -29,13 +29,11 @@ class StackedGram(Gram):
         return StackedGram([g.rescaled(part) for g, part in zip(self.grams, self._split(factors), strict=True)])
 
     def only(self, picked: Sequence[int]) -> Gram:
-        starts = self._ends - [gram.n_terms for gram in self.grams]
-        chosen = np.asarray(picked)
-        kept = [
-            gram.only((chosen[(chosen >= start) & (chosen < end)] - start).tolist())
-            for gram, start, end in zip(self.grams, starts, self._ends, strict=True)
-            if ((chosen >= start) & (chosen < end)).any()
-        ]
+        chosen = np.asarray(picked, dtype=np.int64)
+        of = np.searchsorted(self._ends, chosen, side="right")
+        within = chosen - (self._ends - [gram.n_terms for gram in self.grams])[of]
+        runs = np.split(np.arange(len(chosen)), np.flatnonzero(np.diff(of)) + 1)  # in any order of terms
+        kept = [self.grams[of[run[0]]].only(within[run].tolist()) for run in runs]
         return kept[0] if len(kept) == 1 else StackedGram(kept)
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
