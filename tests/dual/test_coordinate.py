@@ -9,7 +9,7 @@ from kernelweave import InputError, MKLClassifier, MKLOneClass, MKLRegressor, Sp
 from kernelweave.dual import SMO, ActiveSet, Chunking, Coordinate, Machine, Ridge, choose
 from kernelweave.dual.active_set import sample
 from kernelweave.dual.coordinate import repaired
-from kernelweave.gram import DenseGram, FeatureGram, LinaddGram
+from kernelweave.gram import DenseGram, LinaddGram, bind
 from kernelweave.losses import LOSSES, BoxQP, Hinge, SmoothLoss
 from kernelweave.testing.losses import targets
 from kernelweave.views import as_views
@@ -49,13 +49,17 @@ def machine_of(kind, y):
 
 @pytest.mark.parametrize("kind", BOXED, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("solver", [Coordinate(), ActiveSet(n_start=40)], ids=["all", "active set"])
-@pytest.mark.parametrize("kernel", [WeightedDegree(degree=6), Spectrum(k=3).normalized()], ids=["words", "listed"])
+@pytest.mark.parametrize(
+    "kernel",
+    [WeightedDegree(degree=6), Spectrum(k=3).normalized(), WeightedDegree(degree=4) + Spectrum(k=2).normalized()],
+    ids=["words", "listed", "both"],
+)
 def test_finds_the_machine_that_others_find(kernel, solver, kind, data):
     X, y = data
     machine = machine_of(kind, y)
-    gram = (LinaddGram if kernel.gram_kind == "linadd" else FeatureGram)(kernel.terms(X), X)
-    reference = DenseGram.compute([kernel], X).at(np.ones(1))
-    K = gram.at(np.ones(1))
+    gram = bind(kernel, X, matrix_free=True)
+    weights = np.linspace(0.5, 1.0, gram.n_terms)
+    reference, K = DenseGram.compute(gram.terms, X).at(weights), gram.at(weights)
     found = solve(solver, machine, K)
     other = Ridge() if machine.qp.free else SMO()
     expected = solve(other, machine, reference, 1e-8)
@@ -126,6 +130,7 @@ def test_estimators_give_the_same_with_and_without_a_matrix(data, monkeypatch):
     text = list(X.sequences("dna"))
     models = [
         (MKLClassifier(WeightedDegree(degree=4).split("degree"), scaling=None, tol=1e-5), y),
+        (MKLClassifier(WeightedDegree(degree=4) + Spectrum(k=3).normalized(), scaling=None, tol=1e-5), y),
         (MKLClassifier(WeightedDegree(degree=4), norm="fixed", scaling=None, tol=1e-5), np.arange(N) % 3),
         (
             MKLRegressor(WeightedDegree(degree=4), norm="fixed", scaling=None, loss="epsilon_insensitive", tol=1e-5),

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelweave import GappedKmer, Mismatch, Spectrum, WeightedDegree
-from kernelweave.gram import FeatureGram, LinaddGram
+from kernelweave import GappedKmer, Linear, Mismatch, Spectrum, WeightedDegree
+from kernelweave.gram import bind
 from kernelweave.gram.coordinates import fitting, short_letters
 from kernelweave.views import as_views
 
@@ -35,13 +35,16 @@ KERNELS = {
     "normalised spectrum": Spectrum(k=2, alphabet="dna").normalized(),
     "mismatch": Mismatch(k=3, mismatches=1, alphabet="dna"),
     "gapped": GappedKmer(length=4, k=2, alphabet="dna"),
+    "two families": WeightedDegree(degree=5, alphabet="dna").normalized() + WeightedDegree(degree=3, alphabet="dna"),
+    "words and lists": WeightedDegree(degree=5, alphabet="dna").split("degree") + Spectrum(k=2, alphabet="dna"),
+    "lists, words, lists": Spectrum(k=2, alphabet="dna").normalized()
+    + WeightedDegree(degree=2, alphabet="dna")
+    + GappedKmer(length=4, k=2, alphabet="dna"),
 }
 
 
 def gram_of(kernel, X):
-    views = as_views(X)
-    terms = kernel.terms(views)
-    return (LinaddGram if terms[0].gram_kind == "linadd" else FeatureGram)(terms, views)
+    return bind(kernel, as_views(X), matrix_free=True)
 
 
 @pytest.mark.parametrize("unknown", [0.0, 0.03])
@@ -71,8 +74,8 @@ def test_adding_one_by_one_is_the_same_as_starting_afresh():
     first, second = (gram._coordinates(rows).at(np.ones(1)) for _ in range(2))
     first.set(a)
     for i in rng.permutation(50):
-        add(second.space, i, 0.25 * a[i])
-        add(second.space, i, 0.75 * a[i])
+        add(second.spaces[0], i, 0.25 * a[i])
+        add(second.spaces[0], i, 0.75 * a[i])
     assert np.allclose(first.f(a), second.f(a), rtol=1e-10)
 
 
@@ -108,11 +111,30 @@ def test_the_last_coordinates_are_kept():
     assert gram.coordinates(np.arange(21)) is not once
 
 
-def test_shifts_and_several_families_are_not_listed():
-    X = as_views(sequences(np.random.default_rng(2), 10, 12))
-    shifted = WeightedDegree(degree=3, shift=2, alphabet="dna")
-    assert not LinaddGram([shifted], X).explicit
-    assert not LinaddGram([KERNELS["plain"], KERNELS["normalised"]], X).explicit
+def test_only_what_has_no_shift_and_no_numbers_is_listed():
+    X = as_views({"s": sequences(np.random.default_rng(2), 10, 12), "x": np.arange(10.0)[:, None]})
+    words, shifted = (WeightedDegree(degree=3, shift=shift, alphabet="dna").on("s") for shift in (0, 2))
+    listed = Spectrum(k=2, alphabet="dna").on("s")
+    for kernel, explicit in (
+        (words + listed, True),
+        (words + shifted, False),
+        (shifted, False),
+        (listed + Linear().on("x"), False),
+    ):
+        assert bind(kernel, X, matrix_free=True).explicit == explicit
+
+
+def test_two_columns_are_two_families():
+    rng = np.random.default_rng(3)
+    X = as_views({"left": sequences(rng, 30, 9), "right": sequences(rng, 30, 12, unknown=0.02)})
+    words = WeightedDegree(degree=4, alphabet="dna")
+    gram = bind(words.on("left") + words.on("right") + Spectrum(k=2, alphabet="dna").on("left"), X, matrix_free=True)
+    rows, a, weights = np.arange(0, 30, 2), rng.normal(size=15), np.array([0.2, 0.0, 0.8])
+    descent = gram.coordinates(rows).at(weights)
+    descent.set(a)
+    assert len(descent.spaces) == 3
+    assert np.allclose(descent.f(a), gram.block(rows, rows, weights) @ a, atol=1e-12)
+    assert gram.coordinate_bytes > bind(words.on("left"), X, matrix_free=True).coordinate_bytes
 
 
 def test_letters_that_are_read_off_grow_with_the_samples():

@@ -1,6 +1,7 @@
 """Coordinate descent in feature space: a visit reads f of a sample off the normal, moves its coefficient, adds that.
 
-The normal is kept in up to three parts (`Space`), of which any may be empty:
+Samples are read through one or several `Space`s, whose parts of the normal add up: a tuple of them, one for every
+family of words and every list of features. Each keeps its normal in up to three parts, of which any may be empty:
 
 * `top`, read off packed DNA: per position, the words of orders 2j - 1 and 2j as one number per word of 2j letters, so
   that a read is one number and an update four neighbours;
@@ -23,8 +24,8 @@ from kernelweave._fast.forest import _common_letters, _sort_by_letter, _state
 #: words (n, W + 1) uint64, two bits a letter; top (L, 16 + 256 + ...); beta (L, 2 pairs): the weight of every order
 #: leaf (n, L) int32, -1 where no word is shared; nodes (m, 2): weight times scale, scale; above (m,) int32, -1: none
 #: starts (n + 1,), slots, counts: listed features; normal (u, 2): weight times scale, scale
-#: roots (n,): what every sample is multiplied with; alone (n,): the part of its diagonal that is not stored
-Space = namedtuple("Space", "words top beta leaf nodes above starts slots counts normal roots alone")
+#: roots (n,): what every sample is multiplied with
+Space = namedtuple("Space", "words top beta leaf nodes above starts slots counts normal roots")
 
 _ONE = np.uint64(1)
 
@@ -91,21 +92,25 @@ def add(space, i, change):
 
 
 @jit
-def rebuild(space, a):
+def rebuild(spaces, a):
     """Set the normal to sum_i a[i] * sample i."""
-    space.top[:] = 0.0
-    space.nodes[:, 0] = 0.0
-    space.normal[:, 0] = 0.0
-    for i in range(len(a)):
-        if a[i] != 0.0:
-            add(space, i, a[i])
+    for space in spaces:
+        space.top[:] = 0.0
+        space.nodes[:, 0] = 0.0
+        space.normal[:, 0] = 0.0
+        for i in range(len(a)):
+            if a[i] != 0.0:
+                add(space, i, a[i])
 
 
 @jit
-def read_all(space, a, out):
-    """Write f of all samples to out (n,)."""
+def read_all(spaces, alone, a, out):
+    """Write f of all samples to out (n,); alone (n,) is the part of the diagonal that is not stored."""
     for i in range(len(a)):
-        out[i] = read(space, i) + space.alone[i] * a[i]
+        out[i] = alone[i] * a[i]
+    for space in spaces:
+        for i in range(len(a)):
+            out[i] += read(space, i)
 
 
 @jit
@@ -128,7 +133,7 @@ def stored(space, out):
 
 
 @jit
-def visit(space, diag, linear, ridge, l1, lower, upper, a, samples, b, rho, off, limit):
+def visit(spaces, alone, diag, linear, ridge, l1, lower, upper, a, samples, b, rho, off, limit):
     """One visit to each of some samples (m,) -> how many are not held at a bound, sum(a) - total, worst violation.
 
     Minimises 1/2 a'(K + diag(ridge)) a + linear'a + l1 |a|_1 + b (sum(a) - total) + rho/2 (sum(a) - total)^2 over
@@ -136,9 +141,12 @@ def visit(space, diag, linear, ridge, l1, lower, upper, a, samples, b, rho, off,
     than `limit`, is moved behind the others. a, samples and the normal are updated in place.
     """
     m, k, worst = len(samples), 0, 0.0
+    first = spaces[0]  # by name: taking a space out of the tuple costs a tenth of a visit
     while k < m:
         i = samples[k]
-        g = read(space, i) + (space.alone[i] + ridge[i]) * a[i] + linear[i] + b + rho * off
+        g = read(first, i) + (alone[i] + ridge[i]) * a[i] + linear[i] + b + rho * off
+        for s in range(1, len(spaces)):
+            g += read(spaces[s], i)
         h = max(diag[i] + ridge[i] + rho, 1e-300)
         z = a[i] - g / h
         target = max(z - l1 / h, 0.0) + min(z + l1 / h, 0.0)
@@ -158,7 +166,9 @@ def visit(space, diag, linear, ridge, l1, lower, upper, a, samples, b, rho, off,
         else:
             a[i] = x
             off += change
-            add(space, i, change)
+            add(first, i, change)
+            for s in range(1, len(spaces)):
+                add(spaces[s], i, change)
             worst = max(worst, abs(change) * h)
         k += 1
     return m, off, worst

@@ -75,7 +75,8 @@ class DualState:
             square -= float(self.coef @ (self.f - f))
             machine = replace(machine, C=0.5 / (machine.soft + 0.5 / machine.C), soft=None)
         b = machine.loss.intercept(machine.y, f, machine.C)
-        return replace(self, intercept=b, upper=machine.upper(f, b, square), lower=lower)
+        upper = machine.upper(f, b, square)
+        return DualState(self.coef, self.f, b, upper, lower, self.final, self.n_steps, self.memory)
 
 
 class DualSolver:

@@ -92,8 +92,9 @@ def descend(
         for start in range(0, len(active), BURST):
             some = active[start : start + BURST]
             m, off, moved = visit(
-                descent.space, descent.diag, qp.linear, qp.ridge, qp.l1, qp.lower, qp.upper, a, some, b, rho, off, limit
-            )
+                descent.spaces, descent.alone, descent.diag, qp.linear, qp.ridge, qp.l1, qp.lower, qp.upper,
+                a, some, b, rho, off, limit,
+            )  # fmt: skip
             kept.append(some[:m])
             worst = max(worst, moved)
         active = np.concatenate(kept)

@@ -65,9 +65,13 @@ def bind(
     if not any(makers) or (not matrix_free and fits and len(X) <= EXPLICIT_SAMPLES):
         return bind_matrices(terms, X, budget, directory, n_jobs)
     if not matrix_free and fits and len(X) <= LINADD_SAMPLES:  # without a matrix only where that is quicker
-        make = makers[0] if len(set(makers)) == 1 and matrix_free is None else None
-        gram = None if make is None else make(terms, X, n_jobs)
+        gram = _side_by_side(terms, X, budget, directory, n_jobs) if all(makers) and matrix_free is None else None
         return gram if gram is not None and gram.explicit else bind_matrices(terms, X, budget, directory, n_jobs)
+    return _side_by_side(terms, X, budget, directory, n_jobs)
+
+
+def _side_by_side(terms: Sequence[Kernel], X: Views, budget: int, directory: str | Path | None, n_jobs: int) -> Gram:
+    """Bind terms without matrices where they need none, and by matrices where they do."""
     grams: list[Gram] = []
     for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind)):
         group = tuple(some)

@@ -22,22 +22,33 @@ MAX_SHORT, SPARE = 8, 3
 class Descent:
     """Samples in feature space at given weights, with a normal Σ_i a[i] φ_i that follows the coefficients."""
 
-    space: Any
-    #: k(x, x) of every sample.
+    #: Parts of the normal that add up, each a `Space`.
+    spaces: tuple[Any, ...]
+    #: k(x, x) of every sample, and the part of it that no space has: that of features which no other sample has.
     diag: np.ndarray
+    alone: np.ndarray
+
+    @classmethod
+    def of(cls, space: Any, diag: np.ndarray) -> Descent:
+        """Return the samples as one space has them."""
+        from .._fast.coordinate import stored
+
+        alone = np.empty(len(diag))
+        stored(space, alone)
+        return cls((space,), diag, np.subtract(diag, alone, out=alone))
 
     def set(self, a: np.ndarray) -> None:
         """Make the normal anew from the coefficients: rounding starts afresh."""
         from .._fast.coordinate import rebuild
 
-        rebuild(self.space, a)
+        rebuild(self.spaces, a)
 
     def f(self, a: np.ndarray) -> np.ndarray:
         """Return K a, where the normal is that of a."""
         from .._fast.coordinate import read_all
 
         out = np.empty(len(a))
-        read_all(self.space, a, out)
+        read_all(self.spaces, self.alone, a, out)
         return out
 
 
@@ -75,7 +86,7 @@ class WordCoordinates(Coordinates):
         self.spans, self.above = spans[:, :2].astype(np.int16), np.ascontiguousarray(spans[:, 2])
 
     def at(self, weights: np.ndarray) -> Descent:
-        from .._fast.coordinate import Space, stored
+        from .._fast.coordinate import Space
 
         table = fitting(self.family.table(self.length, (weights * self.factors)[self.family.numbers]))
         sums = np.zeros((self.length, table.shape[1] + 1))
@@ -89,11 +100,9 @@ class WordCoordinates(Coordinates):
         starts, slots, counts, normal = _nothing_listed(n)
         space = Space(
             self.words, top, np.ascontiguousarray(table[:, : self.short]), self.leaf, nodes, self.above,
-            starts, slots, counts, normal, self.roots, np.zeros(n),
+            starts, slots, counts, normal, self.roots,
         )  # fmt: skip
-        stored(space, space.alone)
-        np.subtract(diag, space.alone, out=space.alone)
-        return Descent(space, diag)
+        return Descent.of(space, diag)
 
 
 class ListedCoordinates(Coordinates):
@@ -126,7 +135,7 @@ class ListedCoordinates(Coordinates):
         self.term_of, self.weight_of = np.concatenate(terms), np.concatenate(sizes)
 
     def at(self, weights: np.ndarray) -> Descent:
-        from .._fast.coordinate import Space, stored
+        from .._fast.coordinate import Space
 
         scaled = weights * self.factors
         normal = np.zeros((len(self.term_of), 2))
@@ -135,11 +144,29 @@ class ListedCoordinates(Coordinates):
         words, leaf = np.zeros((self.n, 1), np.uint64), np.zeros((self.n, 0), np.int32)
         space = Space(
             words, np.zeros((0, 0)), np.zeros((0, 0)), leaf, np.zeros((0, 2)), np.zeros(0, np.int32),
-            self.starts, self.slots, self.counts, normal, np.ones(self.n), np.zeros(self.n),
+            self.starts, self.slots, self.counts, normal, np.ones(self.n),
         )  # fmt: skip
-        stored(space, space.alone)
-        np.subtract(diag, space.alone, out=space.alone)
-        return Descent(space, diag)
+        return Descent.of(space, diag)
+
+
+class JoinedCoordinates(Coordinates):
+    """Several coordinates of the same samples, whose kernels add up.
+
+    Parameters
+    ----------
+    parts : list of (coordinates, terms)
+        Which of the weights each of them takes.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Coordinates, slice]]) -> None:
+        self.parts = parts
+
+    def at(self, weights: np.ndarray) -> Descent:
+        found = [part.at(weights[terms]) for part, terms in self.parts]
+        spaces = tuple(space for one in found for space in one.spaces)
+        return Descent(
+            spaces, np.sum([one.diag for one in found], axis=0), np.sum([one.alone for one in found], axis=0)
+        )
 
 
 def short_letters(n: int, degree: int) -> int:

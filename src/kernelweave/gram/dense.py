@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +110,10 @@ class DenseGram(Gram):
             where = np.flatnonzero(of == s)
             yield self.stacks[s], positions[where], where
 
+    @cached_property
+    def _all_stacks(self) -> list[tuple[Stack, np.ndarray, np.ndarray]]:
+        return list(self._by_stack(np.arange(self.n_terms)))
+
     def rescaled(self, factors: np.ndarray) -> Gram:
         return DenseGram(self.terms, self.X, self.stacks, self.places, factors)
 
@@ -155,7 +160,7 @@ class DenseGram(Gram):
         from .._fast.dense import quads
 
         out = np.empty((self.n_terms, coef.shape[1]))
-        for stack, positions, where in self._by_stack(np.arange(self.n_terms)):
+        for stack, positions, where in self._all_stacks:
             columns = stack.coef(coef)
             out[where] = quads(stack.matrices, positions, support_of(columns.T), columns)
         return out * self.factors[:, None]
@@ -187,7 +192,7 @@ class DenseGram(Gram):
 
     def diag_each(self) -> np.ndarray:
         out, every = np.empty((self.n_terms, self.n)), np.arange(self.n)
-        for stack, positions, where in self._by_stack(np.arange(self.n_terms)):
+        for stack, positions, where in self._all_stacks:
             out[where] = np.diagonal(stack.matrices, axis1=1, axis2=2)[positions][:, stack.at(every)]
         return out
 

@@ -11,7 +11,7 @@ from ..kernels.weighted_degree import same_length
 from ..sequences import SequenceSet
 from ..views import Views
 from .base import Gram, support_of
-from .coordinates import Coordinates, WordCoordinates
+from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
 from .tables import Tables, scores, scores_each, table_bytes, words_of
 
@@ -47,17 +47,20 @@ class LinaddGram(Gram):
 
     @property
     def explicit(self) -> bool:  # type: ignore[override]
-        return len(self.families) == 1 and not self.families[0].core.shift
+        return not any(family.core.shift for family in self.families)
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return LinaddGram(self.terms, self.X.rows(rows), self.n_jobs)
 
     @property
     def coordinate_bytes(self) -> float:
-        return 24.0 * self.families[0].sequences(self.X).require_length()  # 4 for every leaf, the rest for shared words
+        letters = sum(family.sequences(self.X).require_length() for family in self.families)
+        return 24.0 * letters  # 4 for every leaf, the rest for shared words
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
-        return WordCoordinates(self.families[0], self.X.rows(rows), self.factors)
+        X = self.X.rows(rows)
+        parts = [WordCoordinates(family, X, self.factors) for family in self.families]
+        return parts[0] if len(parts) == 1 else JoinedCoordinates([(part, slice(None)) for part in parts])
 
     # -- products ----------------------------------------------------------------------------------------------------
 

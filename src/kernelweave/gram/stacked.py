@@ -8,6 +8,7 @@ import numpy as np
 
 from ..views import Views
 from .base import Gram
+from .coordinates import Coordinates, JoinedCoordinates
 
 
 class StackedGram(Gram):
@@ -61,6 +62,19 @@ class StackedGram(Gram):
     @property
     def streams(self) -> bool:  # type: ignore[override]
         return any(gram.streams for gram in self.grams)
+
+    @property
+    def explicit(self) -> bool:  # type: ignore[override]
+        return all(gram.explicit for gram in self.grams)
+
+    @property
+    def coordinate_bytes(self) -> float:
+        return sum(gram.coordinate_bytes for gram in self.grams)
+
+    def _coordinates(self, rows: np.ndarray) -> Coordinates:
+        terms = [slice(end - gram.n_terms, end) for gram, end in zip(self.grams, self._ends, strict=True)]
+        parts = [gram._coordinates(rows) for gram in self.grams]
+        return JoinedCoordinates(list(zip(parts, terms, strict=True)))
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         parts = zip(self.grams, self._split(weights), strict=True)

@@ -83,10 +83,10 @@ def kink_minimum(points: np.ndarray, jumps: np.ndarray, slope: float) -> float:
 
     Its slope is `slope` far to the left and grows by jumps[i] ≥ 0 at points[i].
     """
-    order = np.argsort(points)
-    slopes = slope + np.cumsum(jumps[order])
-    flat = 1e-12 * float(jumps.sum())
-    first = min(int(np.searchsorted(slopes, -flat)), len(points) - 1)
+    order = points.argsort()
+    slopes = slope + jumps[order].cumsum()
+    flat = 1e-12 * (float(slopes[-1]) - slope)
+    first = min(int(slopes.searchsorted(-flat)), len(points) - 1)
     left = points[order[first]]
     if abs(slopes[first]) > flat:
         return float(left)
