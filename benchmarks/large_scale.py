@@ -9,6 +9,7 @@ Every fit runs in a process of its own, from a packed file that it maps, so that
     synthetic   100,000 and 1,000,000 windows from `make_splice_sites`; no files needed
     degrees     MKL over 20 degrees beside one kernel, at 100,000 and at 1,000,000 windows of the genome
     positions   MKL over 141 positions on the acceptor sites, with a picture
+    columns     MKL over two columns of sequences, and over numbers beside them, against chunking
     chunking    working sets of Q (paper's table 4.6), and plain rows against linadd, with fitted exponents
     generator   ten million windows from `make_splice_sites` to a file, and how hard they are beside the acceptor sites
     text        byte n-grams of long documents: cost against total length
@@ -131,22 +132,27 @@ def genome(which: str) -> tuple[np.ndarray, np.ndarray]:
 
 def fit(job: dict[str, Any]) -> dict[str, Any]:
     """Fit one model in this process, and return what it took and what it found."""
-    from kernelweave import MKLClassifier, WeightedDegree
+    from kernelweave import MKLClassifier, WeightedDegree, parse
     from kernelweave.sequences import SequenceSet
 
-    X = SequenceSet.open(job["path"])
+    X: Any = SequenceSet.open(job["path"])
     y = np.load(Path(job["path"]).with_suffix(".labels.npy"))
     if job.get("limit"):
         X, y = X.rows(slice(0, job["limit"])), y[: job["limit"]]
+    if job.get("kernel"):
+        X = table_of(X, y)
     kernel = WeightedDegree(degree=job.get("degree", 20)).normalized()
     options = {"C": job.get("C", 1.0), "tol": job.get("tol", 1e-3), "n_jobs": job["jobs"], "dual": dual_of(job)}
     options["memory"] = job.get("memory")
     if job.get("split"):
         model = MKLClassifier(kernel.split(*job["split"]), **options)
+    elif job.get("kernel"):
+        model = MKLClassifier(parse(job["kernel"]), **options)
     else:
         model = MKLClassifier(kernel, norm="fixed", scaling=None, **options)
     some = np.concatenate([np.flatnonzero(y > 0)[:1500], np.flatnonzero(y < 0)[:2500]])
-    model.fit(X.rows(some), y[some])  # compiles
+    # compiles
+    model.fit(X.iloc[some] if job.get("kernel") else X.rows(some), y[some])
     started, used = time.perf_counter(), time.process_time()
     model.fit(X, y)
     out = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - used, "n": len(y)}
@@ -162,6 +168,17 @@ def fit(job: dict[str, Any]) -> dict[str, Any]:
         out |= {"predict": time.perf_counter() - started, "n_test": len(truth), "rss": peak()}
         out |= {"roc": roc_auc_score(truth, scores), "prc": average_precision_score(truth > 0, scores)}
     return out
+
+
+def table_of(windows: Any, y: np.ndarray) -> Any:
+    """Return the two halves of the windows, and two numbers that say a little about them."""
+    import pandas as pd
+
+    texts = list(windows)
+    noise = np.random.default_rng(0).normal(size=len(y))
+    gc = [text.count("G") + text.count("C") for text in texts]
+    halves = {"left": [text[:70] for text in texts], "right": [text[70:] for text in texts]}
+    return pd.DataFrame(halves | {"gc": gc, "x": noise + 0.5 * y})
 
 
 def dual_of(job: dict[str, Any]) -> Any:
@@ -309,6 +326,26 @@ def save(fig: Any, name: str) -> None:
     target.parent.mkdir(exist_ok=True)
     fig.savefig(target, dpi=110)
     print(f"    drawn to {target}")
+
+
+def part_columns(jobs: int) -> None:
+    left = "WeightedDegree(degree=20).normalized().on('left')"
+    kernels = {
+        "words left + words right": left + " + WeightedDegree(degree=20).normalized().on('right')",
+        "words left + spectrum right": left + " + Spectrum(k=5).normalized().on('right')",
+        "words left + two numbers": left + " + RBF(gamma=0.5).on(['gc', 'x'])",
+    }
+    path = prepare("synthetic-1000000")
+    assert path is not None
+    for name, kernel in kernels.items():
+        print(f"    {name}")
+        for n in (12_000, 40_000, 100_000):
+            found = run(path, jobs, limit=n, kernel=kernel)
+            say(f"{n:,}", found)
+            if n <= 40_000:
+                other = run(path, jobs, limit=n, kernel=kernel, dual="chunking")
+                say("    by chunking", other)
+                print(f"        {other['seconds'] / found['seconds']:.1f} times as long")
 
 
 def part_chunking(jobs: int) -> None:

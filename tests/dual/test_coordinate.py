@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelweave import InputError, MKLClassifier, MKLOneClass, MKLRegressor, Spectrum, WeightedDegree
+from kernelweave import RBF, InputError, Linear, MKLClassifier, MKLOneClass, MKLRegressor, Spectrum, WeightedDegree
 from kernelweave.dual import SMO, ActiveSet, Chunking, Coordinate, Machine, Ridge, choose
-from kernelweave.dual.active_set import sample
+from kernelweave.dual.active_set import most_samples, sample
 from kernelweave.dual.coordinate import repaired
+from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import DenseGram, LinaddGram, bind
 from kernelweave.losses import LOSSES, BoxQP, Hinge, SmoothLoss
 from kernelweave.testing.losses import targets
@@ -69,6 +70,39 @@ def test_finds_the_machine_that_others_find(kernel, solver, kind, data):
     assert (found.coef >= machine.qp.lower).all()
     assert (found.coef <= machine.qp.upper).all()
     assert abs(found.coef.sum() - machine.qp.total) <= 1e-9 * (1 + np.abs(found.coef).sum())
+
+
+@pytest.mark.parametrize("kind", BOXED, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("solver", [Coordinate(), ActiveSet(n_start=40)], ids=["all", "active set"])
+def test_finds_the_machine_with_numbers_beside_words(solver, kind, data):
+    words, y = data
+    numbers = np.random.default_rng(2).normal(size=(N, 2)) + 0.3 * y[:, None]
+    X = as_views({"s": words.column(), "x": numbers})
+    machine, weights = machine_of(kind, y), np.array([0.3, 0.5, 0.2])
+    gram = bind(RBF(0.5).on("x") + WeightedDegree(degree=4).on("s") + Linear().on("x"), X, matrix_free=True)
+    K, reference = gram.at(weights), DenseGram.compute(gram.terms, X).at(weights)
+    found = solve(solver, machine, K)
+    expected = solve(Ridge() if machine.qp.free else SMO(), machine, reference, 1e-8)
+    assert found.gap <= 1e-6
+    assert found.upper == pytest.approx(expected.upper, rel=2e-6)
+    assert np.allclose(reference.apply(found.coef), found.f, atol=1e-8 * (1 + np.abs(found.coef).sum()))
+
+
+def test_as_many_samples_as_fit(data):
+    X, _ = data
+    gram = LinaddGram([WeightedDegree(degree=4)], X)
+    for n in (0, 1, 57, N):
+        assert most_samples(gram, gram.coordinate_bytes(n)) == n
+    assert most_samples(gram, np.inf) == N
+
+
+def test_all_samples_at_once_must_fit(data):
+    X, y = data
+    machine, solver = Machine(Hinge(), y, np.full(N, 1.0)), Coordinate()
+    K = LinaddGram([WeightedDegree(degree=4)], X).at(np.ones(1))
+    solver.budget = K.gram.coordinate_bytes(N) - 1
+    with pytest.raises(MemoryBudgetError, match=r'all 400 samples takes about 144 kB; .* Use dual="active_set"'):
+        solver.step(machine, K, solver.start(machine, K))
 
 
 def test_an_active_set_stays_small_where_few_samples_matter(data):
@@ -155,7 +189,7 @@ def test_a_small_budget_keeps_the_active_set_small(data):
     machine = Machine(Hinge(), y, np.full(N, 1.0))
     K = LinaddGram([WeightedDegree(degree=4)], X).at(np.ones(1))
     free, tight = ActiveSet(n_start=40), ActiveSet(n_start=40)
-    tight.budget = 60 * K.gram.coordinate_bytes
+    tight.budget = K.gram.coordinate_bytes(60)
     sizes, states = [], []
     for solver in (free, tight):
         state, largest = solver.start(machine, K).certified(machine), 0
@@ -175,7 +209,7 @@ def test_a_small_budget_holds_where_most_samples_matter():
     machine = Machine(Hinge(), y, np.full(N, 0.01))
     K = LinaddGram([WeightedDegree(degree=3)], X).at(np.ones(1))
     solver = ActiveSet(n_start=40)
-    solver.budget = 250 * K.gram.coordinate_bytes
+    solver.budget = K.gram.coordinate_bytes(250)
     state = solver.start(machine, K).certified(machine)
     sizes, support = [], []
     while state.gap > 1e-3 and len(sizes) < 50:

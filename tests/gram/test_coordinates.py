@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelweave import GappedKmer, Linear, Mismatch, Spectrum, WeightedDegree
+from kernelweave import RBF, GappedKmer, Linear, Mismatch, Spectrum, WeightedDegree
 from kernelweave.gram import bind
 from kernelweave.gram.coordinates import fitting, short_letters
 from kernelweave.views import as_views
@@ -111,7 +111,7 @@ def test_the_last_coordinates_are_kept():
     assert gram.coordinates(np.arange(21)) is not once
 
 
-def test_only_what_has_no_shift_and_no_numbers_is_listed():
+def test_features_without_shifts_are_listed_with_numbers_beside_them_or_not():
     X = as_views({"s": sequences(np.random.default_rng(2), 10, 12), "x": np.arange(10.0)[:, None]})
     words, shifted = (WeightedDegree(degree=3, shift=shift, alphabet="dna").on("s") for shift in (0, 2))
     listed = Spectrum(k=2, alphabet="dna").on("s")
@@ -119,7 +119,9 @@ def test_only_what_has_no_shift_and_no_numbers_is_listed():
         (words + listed, True),
         (words + shifted, False),
         (shifted, False),
-        (listed + Linear().on("x"), False),
+        (listed + Linear().on("x"), True),
+        (shifted + Linear().on("x"), False),
+        (Linear().on("x") + RBF().on("x"), False),
     ):
         assert bind(kernel, X, matrix_free=True).explicit == explicit
 
@@ -134,7 +136,21 @@ def test_two_columns_are_two_families():
     descent.set(a)
     assert len(descent.spaces) == 3
     assert np.allclose(descent.f(a), gram.block(rows, rows, weights) @ a, atol=1e-12)
-    assert gram.coordinate_bytes > bind(words.on("left"), X, matrix_free=True).coordinate_bytes
+    assert gram.coordinate_bytes(30) > bind(words.on("left"), X, matrix_free=True).coordinate_bytes(30)
+
+
+def test_numbers_beside_words():
+    rng = np.random.default_rng(4)
+    X = as_views({"s": sequences(rng, 40, 9), "x": rng.normal(size=(40, 2))})
+    kernel = RBF(0.3).on("x") + WeightedDegree(degree=4, alphabet="dna").on("s") + Linear().on("x")
+    gram = bind(kernel, X, matrix_free=True).rescaled(np.array([0.5, 2.0, 3.0]))
+    rows, a = np.sort(rng.choice(40, 25, replace=False)), rng.normal(size=25)
+    for weights in (np.array([0.2, 0.5, 0.3]), np.array([0.0, 1.0, 0.0])):
+        K, descent = gram.block(rows, rows, weights), gram.coordinates(rows).at(weights)
+        descent.set(a)
+        assert np.allclose(descent.diag, np.diag(K), atol=1e-12)
+        assert np.allclose(descent.f(a), K @ a, atol=1e-10)
+        assert np.allclose(descent.alone, gram.grams[1].coordinates(rows).at(weights[1:2]).alone), "nothing of numbers"
 
 
 def test_letters_that_are_read_off_grow_with_the_samples():

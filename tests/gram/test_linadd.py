@@ -172,7 +172,9 @@ def test_bind_takes_the_way_that_fits(rng, monkeypatch):
     assert isinstance(bind(text + WD(2).on("s"), X), LinaddGram)
     mixed = bind(text + number + WD(2).on("s"), X)
     assert isinstance(mixed, StackedGram)
-    assert [type(part) for part in mixed.grams] == [LinaddGram, DenseGram, LinaddGram]
+    assert [type(part) for part in mixed.grams] == [LinaddGram, CachedGram, LinaddGram]
+    shifted = bind(WD(4, 1).on("s") + number, X)
+    assert [type(part) for part in shifted.grams] == [LinaddGram, DenseGram], "chunking needs rows of all samples"
     check_gram(mixed)
     assert isinstance(bind(WD(4, 1, position_weights=np.ones(20)).on("s"), X), DenseGram)
     ready = for_prediction((text, number), X, np.array([2.0, 3.0]))

@@ -1,14 +1,16 @@
 """Coordinate descent in feature space: a visit reads f of a sample off the normal, moves its coefficient, adds that.
 
 Samples are read through one or several `Space`s, whose parts of the normal add up: a tuple of them, one for every
-family of words and every list of features. Each keeps its normal in up to three parts, of which any may be empty:
+family of words, every list of features and the matrix of all else. Each keeps its normal in up to four parts, of which
+any may be empty:
 
 * `top`, read off packed DNA: per position, the words of orders 2j - 1 and 2j as one number per word of 2j letters, so
   that a read is one number and an update four neighbours;
 * `nodes`, tries below it: per position, the words that several sequences share. A stretch of a trie without a branch is
   one node, whose sequences and hence whose weight are the same at all its depths; `leaf` says where a sequence ends up,
   and every node leads to the one above it;
-* `rows`, listed features with counts.
+* `rows`, listed features with counts;
+* `f`, where there is a matrix instead of features: what the normal would say of every sample.
 
 What only one sample has is never stored: it adds to the diagonal alone.
 """
@@ -24,8 +26,19 @@ from kernelweave._fast.forest import _common_letters, _sort_by_letter, _state
 #: words (n, W + 1) uint64, two bits a letter; top (L, 16 + 256 + ...); beta (L, 2 pairs): the weight of every order
 #: leaf (n, L) int32, -1 where no word is shared; nodes (m, 2): weight times scale, scale; above (m,) int32, -1: none
 #: starts (n + 1,), slots, counts: listed features; normal (u, 2): weight times scale, scale
-#: roots (n,): what every sample is multiplied with
-Space = namedtuple("Space", "words top beta leaf nodes above starts slots counts normal roots")
+#: roots (n,): what the features of every sample are multiplied with; K (n, n) and f (n,), both empty without a matrix
+Space = namedtuple("Space", "words top beta leaf nodes above starts slots counts normal roots K f")
+
+
+def nothing(n):
+    """Return the space of n samples without features."""
+    listed = np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 2))
+    leaf, nodes, above = np.zeros((n, 0), np.int32), np.zeros((0, 2)), np.zeros(0, np.int32)
+    return Space(
+        np.zeros((n, 1), np.uint64), np.zeros((0, 0)), np.zeros((0, 0)), leaf, nodes, above, *listed,
+        np.ones(n), np.zeros((0, 0)), np.zeros(0),
+    )  # fmt: skip
+
 
 _ONE = np.uint64(1)
 
@@ -58,7 +71,8 @@ def read(space, i):
             node = above[node]
     for e in range(space.starts[i], space.starts[i + 1]):
         total += space.counts[e] * space.normal[space.slots[e], 0]
-    return total * space.roots[i]
+    total *= space.roots[i]
+    return total + space.f[i] if len(space.f) else total
 
 
 @jit
@@ -89,6 +103,11 @@ def add(space, i, change):
     for e in range(space.starts[i], space.starts[i + 1]):
         slot = space.slots[e]
         normal[slot, 0] += step * space.counts[e] * normal[slot, 1]
+    f = space.f
+    if len(f):
+        line = space.K[i]
+        for j in range(len(f)):
+            f[j] += change * line[j]
 
 
 @jit
@@ -98,6 +117,7 @@ def rebuild(spaces, a):
         space.top[:] = 0.0
         space.nodes[:, 0] = 0.0
         space.normal[:, 0] = 0.0
+        space.f[:] = 0.0
         for i in range(len(a)):
             if a[i] != 0.0:
                 add(space, i, a[i])
@@ -129,7 +149,8 @@ def stored(space, out):
                 node = space.above[node]
         for e in range(space.starts[i], space.starts[i + 1]):
             total += space.counts[e] ** 2 * space.normal[space.slots[e], 1]
-        out[i] = total * space.roots[i] ** 2
+        total *= space.roots[i] ** 2
+        out[i] = total + space.K[i, i] if len(space.f) else total
 
 
 @jit

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..gram import Combined
+from ..gram import Combined, Gram
 from ..losses import BoxQP
 from .base import DualState, Machine
 from .coordinate import Coordinate, descend
@@ -42,9 +42,9 @@ class ActiveSet(Coordinate):
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
-        rows = self._active(machine.qp, state, int(min(self.budget / K.gram.coordinate_bytes, K.n)))
+        rows = self._active(machine.qp, state, most_samples(K.gram, self.budget))
         if len(rows) == K.n:
-            return super().step(machine, K, state)
+            return self.step_on_all(machine, K, state)
         small = replace(machine, y=machine.y[rows], C=machine.C[rows])
         descent = K.gram.coordinates(rows).at(K.weights)
         tol = self.target(state)
@@ -66,7 +66,7 @@ class ActiveSet(Coordinate):
         support = np.flatnonzero(state.coef)
         before = state.memory.get("active", 0)
         if before == 0 and len(support) < self.n_start // 10:
-            return np.union1d(support, sample(qp, self.n_start))
+            return np.union1d(support, sample(qp, max(min(self.n_start, most), self.n_start // 4)))
         climb, fall = scores(qp, state.coef, state.f)
         pull = np.maximum(climb - state.intercept, state.intercept - fall)
         pull[support] = np.inf
@@ -81,6 +81,15 @@ class ActiveSet(Coordinate):
             near = _largest(pull, limit)
         # where half of the samples matter, a look at the others would cost as much as having them along
         return np.arange(n) if 2 * len(near) >= n and n <= most else np.sort(near)
+
+
+def most_samples(gram: Gram, budget: float) -> int:
+    """Return of how many samples the coordinates fit into so many bytes."""
+    low, high = 0, gram.n
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if gram.coordinate_bytes(middle) <= budget else (low, middle - 1)
+    return low
 
 
 def _largest(values: np.ndarray, size: int) -> np.ndarray:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..errors import MemoryBudgetError
 from ..gram import Combined
 from ..gram.coordinates import Descent
 from ..losses import BoxQP, SmoothLoss
+from ..memory import readable
 from .base import DualSolver, DualState, Machine, relative_gap
 
 #: Visits between two looks at the keyboard: a tenth of a second.
@@ -59,6 +61,16 @@ class Coordinate(DualSolver):
         return max(0.002 * min(state.gap, 1.0), 0.3 * self.goal)
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+        need = K.gram.coordinate_bytes(K.n)
+        if need > self.budget:
+            raise MemoryBudgetError(
+                f"Descent on all {K.n:,} samples takes about {readable(need)}; the budget is {readable(self.budget)}. "
+                'Use dual="active_set", which holds some of them at a time, or raise memory=...'
+            )
+        return self.step_on_all(machine, K, state)
+
+    def step_on_all(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+        """Return a better state, by descent on all samples at once."""
         state = state if np.isfinite(state.upper) else state.certified(machine)
         descent = K.gram.coordinates(np.arange(K.n)).at(K.weights)
         tol = self.target(state)

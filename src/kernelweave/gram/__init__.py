@@ -52,7 +52,8 @@ def bind(
 
     All others: matrices in float64 where they fit, in float32 where only those fit (or in a memory-mapped file where a
     directory is given): n_terms · n² numbers. Otherwise, with many terms on few samples, terms are streamed and only
-    the active ones held; with many samples, rows are computed on demand and the latest kept.
+    the active ones held; with many samples, rows are computed on demand and the latest kept. Beside terms whose
+    features are listed, rows on demand are all that they ever need.
 
     Raises
     ------
@@ -71,11 +72,12 @@ def bind(
 
 
 def _side_by_side(terms: Sequence[Kernel], X: Views, budget: int, directory: str | Path | None, n_jobs: int) -> Gram:
-    """Bind terms without matrices where they need none, and by matrices where they do."""
-    grams: list[Gram] = []
-    for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind)):
-        group = tuple(some)
-        grams.append(make(group, X, n_jobs) if make else bind_matrices(group, X, budget, directory, n_jobs))
+    """Bind terms without matrices where they need none; beside listed features the others need only some rows."""
+    kinds = [(make, tuple(some)) for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind))]
+    grams = [make(group, X, n_jobs) if make else CachedGram(group, X, budget // 4) for make, group in kinds]
+    if not StackedGram(grams).explicit:
+        for number, (make, group) in enumerate(kinds):
+            grams[number] = grams[number] if make else bind_matrices(group, X, budget, directory, n_jobs)
     return grams[0] if len(grams) == 1 else StackedGram(grams)
 
 

@@ -27,8 +27,10 @@ class Gram:
 
     #: True where every look at all terms evaluates every kernel again.
     streams = False
-    #: True where the features of the samples can be listed (`coordinates`).
+    #: True where the features of the samples can be listed, so that no matrix is needed to descend (`coordinates`).
     explicit = False
+    #: True where it may stand beside such a gram: the matrices of some samples are soon there.
+    has_blocks = True
 
     def __init__(self, terms: Sequence[Kernel], X: Views, factors: np.ndarray | None = None) -> None:
         self.terms = tuple(terms)
@@ -97,13 +99,12 @@ class Gram:
         """Return the gram of some of the samples, without factors, where that is cheap; None where it is not."""
         return None
 
-    @property
-    def coordinate_bytes(self) -> float:
-        """Bytes that the coordinates of one sample take, roughly; where `explicit` only."""
-        raise NotImplementedError
+    def coordinate_bytes(self, n_rows: int) -> float:
+        """Return the bytes that the coordinates of so many samples take, roughly."""
+        return 8.0 * (2 * self.n_terms + 1) * n_rows**2  # twice while they are made, and their sum
 
     def coordinates(self, rows: np.ndarray) -> Coordinates:
-        """Return the features of some samples, for descent along their coefficients; where `explicit` only.
+        """Return some samples for descent along their coefficients: by their features, or by matrices of them alone.
 
         Those that were asked for last are kept: weights change more often than samples do.
         """
@@ -113,7 +114,9 @@ class Gram:
         return self._last_coordinates[1]
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
-        raise NotImplementedError
+        from .coordinates import MatrixCoordinates
+
+        return MatrixCoordinates(self.block_each(rows, rows))
 
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""

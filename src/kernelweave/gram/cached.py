@@ -38,6 +38,9 @@ class CachedGram(Gram):
     def only(self, picked: Sequence[int]) -> Gram:
         return CachedGram([self.terms[m] for m in picked], self.X, self.cache_bytes, self.factors[list(picked)])
 
+    def sampled(self, rows: np.ndarray) -> Gram | None:
+        return CachedGram(self.terms, self.X.rows(rows), self.cache_bytes)
+
     def rows_each(self, rows: np.ndarray) -> np.ndarray:
         """Return K_m[rows, :] as (len(rows), n_terms, n), without factors, through the cache."""
         missing = [int(i) for i in rows if int(i) not in self._rows]
@@ -56,20 +59,26 @@ class CachedGram(Gram):
         return out
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
-        if at is not None:
-            return apply_each_at(self, coef, at)
+        support = support_of(coef)
+        if at is not None or len(support) > self.capacity:  # rows that would push each other out are not kept
+            return apply_each_at(self, coef, self.X if at is None else at)
         out = np.zeros((self.n_terms, *coef.shape))
-        for part in self._parts(support := support_of(coef)):
+        for part in self._parts(support):
             out += np.einsum("smn,s...->mn...", self.rows_each(support[part]), coef[support[part]])
         return out * self.factors.reshape((-1,) + (1,) * coef.ndim)
+
+    def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        return apply_each_at(self.only(picked.tolist()), coef, self.X.rows(at))  # few rows: none is worth keeping
 
     def quad_columns(self, coef: np.ndarray) -> np.ndarray:
         support = support_of(coef)
         total, some = np.zeros((self.n_terms, coef.shape[1])), coef[support]
+        kept = len(support) <= self.capacity
         for part in self._parts(support):
-            products = self.rows_each(support[part])[:, :, support] @ some
-            total += np.einsum("smc,sc->mc", products, some[part])
-        return total * self.factors[:, None]
+            rows = support[part]
+            block = self.rows_each(rows)[:, :, support] if kept else self.block_each(rows, support).swapaxes(0, 1)
+            total += np.einsum("smc,sc->mc", block @ some, some[part])
+        return total * self.factors[:, None] if kept else total
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         scaled = weights * self.factors

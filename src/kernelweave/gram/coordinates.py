@@ -86,7 +86,7 @@ class WordCoordinates(Coordinates):
         self.spans, self.above = spans[:, :2].astype(np.int16), np.ascontiguousarray(spans[:, 2])
 
     def at(self, weights: np.ndarray) -> Descent:
-        from .._fast.coordinate import Space
+        from .._fast.coordinate import nothing
 
         table = fitting(self.family.table(self.length, (weights * self.factors)[self.family.numbers]))
         sums = np.zeros((self.length, table.shape[1] + 1))
@@ -97,10 +97,9 @@ class WordCoordinates(Coordinates):
         top = np.zeros((self.length if self.short else 0, width))
         n = len(self.leaf)
         diag = self.roots**2 * own_values(self.codes, self.doubtful, table)
-        starts, slots, counts, normal = _nothing_listed(n)
-        space = Space(
-            self.words, top, np.ascontiguousarray(table[:, : self.short]), self.leaf, nodes, self.above,
-            starts, slots, counts, normal, self.roots,
+        space = nothing(n)._replace(
+            words=self.words, top=top, beta=np.ascontiguousarray(table[:, : self.short]), leaf=self.leaf, nodes=nodes,
+            above=self.above, roots=self.roots,
         )  # fmt: skip
         return Descent.of(space, diag)
 
@@ -135,18 +134,36 @@ class ListedCoordinates(Coordinates):
         self.term_of, self.weight_of = np.concatenate(terms), np.concatenate(sizes)
 
     def at(self, weights: np.ndarray) -> Descent:
-        from .._fast.coordinate import Space
+        from .._fast.coordinate import nothing
 
         scaled = weights * self.factors
         normal = np.zeros((len(self.term_of), 2))
         normal[:, 1] = scaled[self.term_of] * self.weight_of
         diag = np.sum([scaled[m] * diag for m, diag in self.diags], axis=0)
-        words, leaf = np.zeros((self.n, 1), np.uint64), np.zeros((self.n, 0), np.int32)
-        space = Space(
-            words, np.zeros((0, 0)), np.zeros((0, 0)), leaf, np.zeros((0, 2)), np.zeros(0, np.int32),
-            self.starts, self.slots, self.counts, normal, np.ones(self.n),
-        )  # fmt: skip
+        space = nothing(self.n)._replace(starts=self.starts, slots=self.slots, counts=self.counts, normal=normal)
         return Descent.of(space, diag)
+
+
+class MatrixCoordinates(Coordinates):
+    """Matrices of the samples, for terms that list no features: a move adds a row of their sum to all values.
+
+    Parameters
+    ----------
+    matrices : array of shape (n_terms, n, n)
+    """
+
+    def __init__(self, matrices: np.ndarray) -> None:
+        self.matrices = matrices
+
+    def at(self, weights: np.ndarray) -> Descent:
+        from .._fast.coordinate import nothing
+        from .._fast.dense import mix
+
+        used, n = np.flatnonzero(weights), self.matrices.shape[1]
+        if len(used) == 0:
+            return Descent.of(nothing(n), np.zeros(n))
+        K = mix(self.matrices, used, weights[used])
+        return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
 
 
 class JoinedCoordinates(Coordinates):
@@ -193,7 +210,3 @@ def own_values(codes: np.ndarray, doubtful: np.ndarray, table: np.ndarray) -> np
         wd_pairs(some, some, cumulative(table), part)
         out[doubtful] = part
     return out
-
-
-def _nothing_listed(n: int) -> tuple[np.ndarray, ...]:
-    return np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 2))

@@ -124,16 +124,23 @@ class DenseGram(Gram):
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
         if at is not None:
             return super().apply(coef, weights, at)
-        out = np.zeros(coef.shape)
+        from .._fast.dense import rows_times
+
+        columns, out = coef.reshape(self.n, -1), np.zeros((self.n, coef[:1].size))
         scaled = weights * self.factors
         used = np.flatnonzero(scaled)
         for stack, positions, where in self._by_stack(used):
-            columns = stack.coef(coef.reshape(self.n, -1)).T.reshape(-1, *coef.shape[1:])
-            total = np.zeros(columns.shape)
+            lines = stack.coef(columns)
+            support, total = support_of(lines.T), np.zeros(lines.T.shape)
             for position, m in zip(positions, used[where], strict=True):
-                total += scaled[m] * product(stack.matrices[position], columns)
+                K = stack.matrices[position]
+                if 2 * len(support) < len(K):  # then reading their rows is all it takes
+                    part = np.column_stack([rows_times(K, support, line[support]) for line in lines])
+                else:
+                    part = product(K, lines.T)
+                total += scaled[m] * part
             out += total[stack.at(np.arange(self.n))]
-        return out
+        return out.reshape(coef.shape)
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         if at is not None:

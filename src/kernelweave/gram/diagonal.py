@@ -24,6 +24,8 @@ class DiagonalGram(Gram):
         super().__init__([Identity()], X, factors)
         self.values = np.ones(len(X)) if values is None else values
 
+    has_blocks = False
+
     def rescaled(self, factors: np.ndarray) -> Gram:
         return DiagonalGram(self.X, self.values, factors)
 

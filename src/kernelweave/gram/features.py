@@ -61,10 +61,9 @@ class FeatureGram(Gram):
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return FeatureGram(self.terms, self.X.rows(rows), self.n_jobs)
 
-    @property
-    def coordinate_bytes(self) -> float:
+    def coordinate_bytes(self, n_rows: int) -> float:
         entries = sum(len(part.ids) for one in self.maps for part in one.keep())
-        return 64.0 * entries / max(1, self.n)  # 20 to keep them, more while they are sorted
+        return 64.0 * entries * n_rows / max(1, self.n)  # 20 to keep them, more while they are sorted
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         parts = [(m, part.take(rows)) for m, one in enumerate(self.maps) for part in one.keep()]

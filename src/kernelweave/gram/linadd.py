@@ -52,10 +52,11 @@ class LinaddGram(Gram):
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return LinaddGram(self.terms, self.X.rows(rows), self.n_jobs)
 
-    @property
-    def coordinate_bytes(self) -> float:
+    has_blocks = False
+
+    def coordinate_bytes(self, n_rows: int) -> float:
         letters = sum(family.sequences(self.X).require_length() for family in self.families)
-        return 24.0 * letters  # 4 for every leaf, the rest for shared words
+        return 24.0 * letters * n_rows  # 4 for every leaf, the rest for shared words
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         X = self.X.rows(rows)

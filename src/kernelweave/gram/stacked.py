@@ -65,11 +65,11 @@ class StackedGram(Gram):
 
     @property
     def explicit(self) -> bool:  # type: ignore[override]
-        return all(gram.explicit for gram in self.grams)
+        few = all(gram.explicit or gram.has_blocks for gram in self.grams)
+        return few and any(gram.explicit for gram in self.grams)
 
-    @property
-    def coordinate_bytes(self) -> float:
-        return sum(gram.coordinate_bytes for gram in self.grams)
+    def coordinate_bytes(self, n_rows: int) -> float:
+        return sum(gram.coordinate_bytes(n_rows) for gram in self.grams)
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         terms = [slice(end - gram.n_terms, end) for gram, end in zip(self.grams, self._ends, strict=True)]

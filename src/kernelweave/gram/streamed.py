@@ -43,6 +43,7 @@ class StreamedGram(Gram):
         self._held: OrderedDict[int, np.ndarray] = OrderedDict()
 
     streams = True
+    has_blocks = False
 
     def rescaled(self, factors: np.ndarray) -> Gram:
         return StreamedGram(self.terms, self.X, self.cache_bytes, self.n_jobs, factors)
