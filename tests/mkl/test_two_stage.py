@@ -27,7 +27,8 @@ from kernelweave.gram import CachedGram, DenseGram, StackedGram, StreamedGram
 from kernelweave.losses import Hinge, Squared
 from kernelweave.mkl import Problem, TwoStage, choose, run
 from kernelweave.mkl.alignment import Pairs
-from kernelweave.mkl.two_stage import METHODS, gcv_ridge
+from kernelweave.mkl.leave_one_out import left_out_squares, missed
+from kernelweave.mkl.two_stage import CANDIDATES, METHODS, gcv_ridge
 from kernelweave.norms import LpNorm, Simplex
 from kernelweave.views import as_views
 
@@ -58,6 +59,53 @@ def dense_reference(problem, centred, diagonal, ridge):
 
 
 # --- stage one ---
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_left_out_samples_are_missed_as_by_fitting_without_them(seed):
+    problem = problem_of(n=20, seed=seed)
+    rng = np.random.default_rng(seed)
+    K, y = problem.gram.block(np.arange(20), np.arange(20), rng.random(4)), problem.machines[0].y
+    ridge = rng.uniform(0.1, 2.0, 20)
+    for i, off in enumerate(missed(K, y, ridge)):
+        rest = np.delete(np.arange(20), i)
+        system = np.block([[K[np.ix_(rest, rest)] + np.diag(ridge[rest]), np.ones((19, 1))], [np.ones((1, 19)), 0.0]])
+        solution = np.linalg.solve(system, np.append(y[rest], 0.0))
+        assert off == pytest.approx(y[i] - K[i, rest] @ solution[:-1] - solution[-1])
+
+
+def quick_and_slow(n=150):
+    """A target that changes quickly along one column and slowly along the other: only near pairs tell."""
+    X = np.random.default_rng(0).uniform(0, 10, (n, 2))
+    kernels = [RBF(0.01), RBF(1.0), RBF(100.0).on(0), RBF(0.1).on(1), Linear()]
+    gram = DenseGram.compute(kernels, as_views(X))
+    machine = Machine(Squared(), np.sin(12.0 * X[:, 0]) + X[:, 1], np.full(n, 1e4))
+    return Problem(gram.rescaled(1.0 / gram.variances()), [machine], Simplex())
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [(problem_of(n=80), None), (problem_of(n=80, loss=Hinge()), None), (quick_and_slow(), "differences")],
+    ids=["smooth", "labels", "quick"],
+)
+def test_auto_takes_the_first_stage_that_misses_least(problem, expected):
+    stages = [TwoStage(method, power=power).first_stage(problem) for method, power in CANDIDATES]
+    errors = np.array([left_out_squares(problem, stage.weights) for stage in stages])
+    best = int(np.argmin(errors.mean(axis=1)))
+    gain = errors[0] - errors[best]
+    best = best if gain.mean() > gain.std() / np.sqrt(len(gain)) else 0
+    auto = TwoStage("auto").first_stage(problem)
+    np.testing.assert_allclose(auto.weights, stages[best].weights)
+    assert auto.method == CANDIDATES[best][0] == (expected or auto.method)
+
+
+def test_auto_says_what_it_took_and_leaves_out_a_part_of_many(monkeypatch):
+    problem = problem_of(n=60)
+    X, y = problem.gram.X.matrix(), problem.machines[0].y
+    model = MKLRegressor(RBF(0.3) + Linear(), loss="squared", solver=TwoStage("auto")).fit(X, y)
+    assert model.alignment_["method"] in [method for method, _ in CANDIDATES]
+    monkeypatch.setattr("kernelweave.mkl.leave_one_out.MAX_SAMPLES", 25)
+    assert left_out_squares(problem, np.full(4, 0.25)).shape == (25,)
 
 
 @pytest.mark.parametrize("diagonal", [True, False])
@@ -270,7 +318,7 @@ def test_many_classes_mean_the_indicator_kernel():
     problem = problem_of(n=30)
     codes = np.arange(30) % 3
     problem.machines = [Machine(Squared(), np.where(codes == c, 1.0, -1.0), np.ones(30)) for c in range(3)]
-    pairs = TwoStage(target="product")._pairs(problem)
+    pairs = Pairs(problem.gram, *TwoStage(target="product")._points(problem), centred=False)
     np.testing.assert_allclose(pairs.target(np.arange(30), np.arange(30)), codes[:, None] == codes, atol=1e-12)
 
 
