@@ -14,6 +14,8 @@ from .smo import scores
 
 #: With fewer samples than this all of them are active from the start.
 START = 10_000
+#: And with fewer where their coordinates, matrices say, would take more bytes than this.
+START_BYTES = 2**28
 #: How much the active set may grow in a round.
 GROWTH = 3.0
 #: A sample at a bound stays active while the pull that holds it there is below this share of the targets' size.
@@ -42,7 +44,8 @@ class ActiveSet(Coordinate):
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
-        rows = self._active(machine.qp, state, most_samples(K.gram, self.budget))
+        few = min(self.n_start, most_samples(K.gram, START_BYTES))
+        rows = self._active(machine.qp, state, few, most_samples(K.gram, self.budget))
         if len(rows) == K.n:
             return self.step_on_all(machine, K, state)
         small = replace(machine, y=machine.y[rows], C=machine.C[rows])
@@ -60,19 +63,19 @@ class ActiveSet(Coordinate):
             memory={"active": len(rows), "exact": True},
         )
 
-    def _active(self, qp: BoxQP, state: DualState, most: int) -> np.ndarray:
+    def _active(self, qp: BoxQP, state: DualState, few: int, most: int) -> np.ndarray:
         """Return the samples to solve on next: the support, and as many others as may be."""
         n = len(state.coef)
         support = np.flatnonzero(state.coef)
         before = state.memory.get("active", 0)
-        if before == 0 and len(support) < self.n_start // 10:
-            return np.union1d(support, sample(qp, max(min(self.n_start, most), self.n_start // 4)))
+        if before == 0 and len(support) < few // 10:
+            return np.union1d(support, sample(qp, max(min(few, most), few // 4)))
         climb, fall = scores(qp, state.coef, state.f)
         pull = np.maximum(climb - state.intercept, state.intercept - fall)
         pull[support] = np.inf
         size = float(np.abs(qp.linear).max()) + qp.l1
-        limit = int(max(GROWTH * max(before, len(support)), self.n_start))
-        limit = max(min(limit, most), len(support) + min(self.n_start, limit) // 4)
+        limit = int(max(GROWTH * max(before, len(support)), few))
+        limit = max(min(limit, most), len(support) + min(few, limit) // 4)
         near = np.flatnonzero(pull > -MARGIN * size)
         if len(near) > limit:
             # coefficients rise and fall in pairs: where only one side is let in, it has nobody to move with
