@@ -234,3 +234,11 @@ def test_short_rows_are_left_out_of_all_columns(folder, kw):
     kw("fit", "short.csv", *kernel, "--min-length", 3, "--on-short", "skip", "--output", "a.kw")
     kw("fit", "without.csv", *kernel, "--output", "b.kw")
     assert load("a.kw").dual_coef_ == pytest.approx(load("b.kw").dual_coef_)
+
+
+def test_memory_is_known_before_it_is_spent(folder, kw):
+    said = kw("fit", "pos.fa", "neg.fa", "--memory", "1GB").stdout
+    assert "memory       matrices in double precision: about" in said
+    assert "beside the data, of 1 GB allowed" in said
+    said = kw("fit", "pos.fa", "neg.fa", "--memory", "5kB").stdout
+    assert "memory       no matrix: about" in said

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 import strategies
-from kernelweave import RBF, InputError, Laplacian, Linear, Precomputed
+from kernelweave import RBF, InputError, Laplacian, Linear, Precomputed, WeightedDegree
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import (
     GRAMS,
@@ -20,6 +20,7 @@ from kernelweave.gram import (
     StackedGram,
     StreamedGram,
     bind,
+    estimate,
     for_prediction,
 )
 from kernelweave.testing import check_gram
@@ -180,3 +181,28 @@ def test_stacks_are_the_naive_ones(dtype, n_picked, rng):
     np.testing.assert_allclose(products(stack, picked, at, coef), expected, atol=1e-12)
     expected = sum(w * stack[m] for m, w in zip(picked, weights, strict=True))
     np.testing.assert_allclose(mix(stack, picked, weights), expected, atol=atol)
+
+
+def test_estimates_are_what_is_held(rng):
+    big = as_views(np.column_stack([rng.normal(size=80), np.arange(80) % 5]))
+    kernel = RBF(0.3).on(0) + RBF(2.0).on(0) + Laplacian(1.0).on(1)
+    whole, single, few = 8 * 80 * 80 * 4, 80 * 80 * (4 * 3 + 8), 8 * (2 * 80 * 80 + 25 + 80 * 80)
+    assert estimate(kernel, big, whole) == ("matrices in double precision", whole)
+    how, need = estimate(kernel, big, whole - 1)
+    gram = bind(kernel, big, memory=whole - 1)
+    assert (how, need) == ("matrices in double precision", few), "where repeated samples count once"
+    assert sum(stack.matrices.nbytes for stack in gram.stacks) + 8 * 80 * 80 == need
+    every = as_views(rng.normal(size=(80, 2)))
+    assert estimate(kernel, every, whole - 1) == ("matrices in single precision", single)
+    assert estimate(kernel, every, single - 1)[0] == "rows and matrices on demand"
+
+
+def test_estimates_without_a_matrix(rng):
+    X = as_views({"s": ["".join(row) for row in rng.choice(list("ACGT"), (70, 20))], "x": rng.normal(size=(70, 1))})
+    words = WeightedDegree(degree=3).on("s")
+    how, need = estimate(words, X, 8 * 70 * 70 - 1)
+    assert how == "no matrix"
+    assert need == 100 * 70 + bind(words, X, matrix_free=True).coordinate_bytes(70)
+    beside, both = estimate(words + RBF().on("x"), X, 8 * 70 * 70 - 1)
+    assert beside == "no matrix"
+    assert both == 100 * 70 + 8 * 70 * 70 - 1, "what is active is kept to the budget"

@@ -161,7 +161,17 @@ class Run:
 
     def announce(self) -> None:
         """Print what is about to be learned from what."""
-        rows = {"data": describe(self.data), "kernel": short(repr(self.model.kernel), 300)}
+        from ..gram import estimate
+        from ..memory import budget_bytes, readable
+        from ..views import as_views
+
+        kernel, memory = self.model.kernel, self.model.memory
+        how, need = estimate(kernel, as_views(self.data.X), memory)
+        rows = {
+            "data": describe(self.data),
+            "kernel": short(repr(kernel), 300),
+            "memory": f"{how}: about {readable(need)} beside the data, of {readable(budget_bytes(memory))} allowed",
+        }
         console().print(facts(rows, WIDTH))
 
     def show(self) -> None:

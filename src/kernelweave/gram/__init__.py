@@ -25,6 +25,8 @@ from .streamed import StreamedGram
 #: With more samples than the first, terms that need no matrix get none; with more than the second already where their
 #: features can be listed, since coordinate descent then beats any matrix.
 LINADD_SAMPLES, EXPLICIT_SAMPLES = 10_000, 3_000
+#: For estimates: samples that are active at the end, as a share of all and at least; bytes of each sample's values.
+ACTIVE_SHARE, ACTIVE_SAMPLES, SAMPLE_BYTES = 0.1, 10_000, 100
 #: Terms that must fit as matrices where the others are streamed.
 MIN_HELD_TERMS = 60
 #: Rows that a cache must hold at the least for a solver to make headway.
@@ -61,17 +63,40 @@ def bind(
         Where not even a small cache fits; says how much it would take and what to do.
     """
     terms, budget = kernel.terms(X), budget_bytes(memory)
-    makers = [MATRIX_FREE.get(term.gram_kind) for term in terms]
-    fits = _matrix_bytes(terms, X, budget) <= budget
-    if not any(makers) or (not matrix_free and fits and len(X) <= EXPLICIT_SAMPLES):
+    if _by_matrices(terms, X, budget, matrix_free):
         return bind_matrices(terms, X, budget, directory, n_jobs)
-    if not matrix_free and fits and len(X) <= LINADD_SAMPLES:  # without a matrix only where that is quicker
-        gram = _side_by_side(terms, X, budget, directory, n_jobs) if all(makers) and matrix_free is None else None
-        return gram if gram is not None and gram.explicit else bind_matrices(terms, X, budget, directory, n_jobs)
     return _side_by_side(terms, X, budget, directory, n_jobs)
 
 
-def _side_by_side(terms: Sequence[Kernel], X: Views, budget: int, directory: str | Path | None, n_jobs: int) -> Gram:
+def estimate(kernel: Kernel, X: Views, memory: str | int | float | None = None) -> tuple[str, float]:
+    """Return how `bind` would hold the terms, in words, and about how many bytes a fit takes beside the data."""
+    terms, budget, n = kernel.terms(X), budget_bytes(memory), len(X)
+    if not _by_matrices(terms, X, budget, None):
+        gram = _side_by_side(terms, X, budget)
+        active = min(n, max(ACTIVE_SAMPLES, int(ACTIVE_SHARE * n))) if gram.explicit else 0
+        return "no matrix", SAMPLE_BYTES * n + min(gram.coordinate_bytes(active), budget)
+    for each, how in ((8, "matrices in double precision"), (4, "matrices in single precision")):
+        whole = _matrix_bytes(terms, X, budget, each)
+        if whole <= budget:
+            return how, whole
+    return "rows and matrices on demand", budget / 2
+
+
+def _by_matrices(terms: Sequence[Kernel], X: Views, budget: int, matrix_free: bool | None) -> bool:
+    """Say whether all terms are bound by their matrices."""
+    makers = [MATRIX_FREE.get(term.gram_kind) for term in terms]
+    fits = _matrix_bytes(terms, X, budget) <= budget
+    if not any(makers) or (not matrix_free and fits and len(X) <= EXPLICIT_SAMPLES):
+        return True
+    if matrix_free or not fits or len(X) > LINADD_SAMPLES:
+        return False
+    # without a matrix only where that is quicker
+    return not (matrix_free is None and all(makers) and _side_by_side(terms, X, budget).explicit)
+
+
+def _side_by_side(
+    terms: Sequence[Kernel], X: Views, budget: int, directory: str | Path | None = None, n_jobs: int = 1
+) -> Gram:
     """Bind terms without matrices where they need none; beside listed features the others need only some rows."""
     kinds = [(make, tuple(some)) for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind))]
     grams = [make(group, X, n_jobs) if make else CachedGram(group, X, budget // 4) for make, group in kinds]
@@ -136,5 +161,6 @@ __all__ = [
     "StackedGram",
     "StreamedGram",
     "bind",
+    "estimate",
     "for_prediction",
 ]
