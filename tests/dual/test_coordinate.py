@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from kernelweave import RBF, InputError, Linear, MKLClassifier, MKLOneClass, MKLRegressor, Spectrum, WeightedDegree
 from kernelweave.dual import SMO, ActiveSet, Chunking, Coordinate, Machine, Ridge, choose
@@ -11,6 +12,7 @@ from kernelweave.dual.active_set import most_samples, sample
 from kernelweave.dual.coordinate import repaired
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import DenseGram, LinaddGram, bind
+from kernelweave.kernels.base import add_all
 from kernelweave.losses import LOSSES, BoxQP, Hinge, SmoothLoss
 from kernelweave.testing.losses import targets
 from kernelweave.views import as_views
@@ -72,20 +74,41 @@ def test_finds_the_machine_that_others_find(kernel, solver, kind, data):
     assert abs(found.coef.sum() - machine.qp.total) <= 1e-9 * (1 + np.abs(found.coef).sum())
 
 
-@pytest.mark.parametrize("kind", BOXED, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("solver", [Coordinate(), ActiveSet(n_start=40)], ids=["all", "active set"])
-def test_finds_the_machine_with_numbers_beside_words(solver, kind, data):
+def with_numbers(data):
+    """Return words with numbers beside them, bound without a matrix."""
     words, y = data
     numbers = np.random.default_rng(2).normal(size=(N, 2)) + 0.3 * y[:, None]
     X = as_views({"s": words.column(), "x": numbers})
-    machine, weights = machine_of(kind, y), np.array([0.3, 0.5, 0.2])
-    gram = bind(RBF(0.5).on("x") + WeightedDegree(degree=4).on("s") + Linear().on("x"), X, matrix_free=True)
-    K, reference = gram.at(weights), DenseGram.compute(gram.terms, X).at(weights)
+    return bind(RBF(0.5).on("x") + WeightedDegree(degree=4).on("s") + Linear().on("x"), X, matrix_free=True)
+
+
+@pytest.mark.parametrize("kind", BOXED, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("solver", [Coordinate(), ActiveSet(n_start=40)], ids=["all", "active set"])
+def test_finds_the_machine_with_numbers_beside_words(solver, kind, data):
+    machine, weights = machine_of(kind, data[1]), np.array([0.3, 0.5, 0.2])
+    gram = with_numbers(data)
+    K, reference = gram.at(weights), DenseGram.compute(gram.terms, gram.X).at(weights)
+    # a machine that rests on all samples has no use for matrices of some
+    assert isinstance(choose(machine, K), Ridge if machine.qp.free else ActiveSet)
     found = solve(solver, machine, K)
     expected = solve(Ridge() if machine.qp.free else SMO(), machine, reference, 1e-8)
     assert found.gap <= 1e-6
     assert found.upper == pytest.approx(expected.upper, rel=2e-6)
     assert np.allclose(reference.apply(found.coef), found.f, atol=1e-8 * (1 + np.abs(found.coef).sum()))
+
+
+def test_more_support_than_matrices_may_have(data):
+    gram, rng = with_numbers(data), np.random.default_rng(3)
+    y = np.where(rng.random(N) < 0.5, 1.0, -1.0)  # nothing to be learned: most samples are support
+    machine, weights = Machine(Hinge(), y, np.full(N, 1.0)), np.array([0.3, 0.5, 0.2])
+    K, solver = gram.at(weights), ActiveSet(n_start=40)
+    solver.budget = gram.coordinate_bytes(100)
+    sizes = []
+    coordinates, gram.coordinates = gram.coordinates, lambda rows: sizes.append(len(rows)) or coordinates(rows)
+    found = solve(solver, machine, K, 1e-5)
+    expected = solve(SMO(), machine, DenseGram.compute(gram.terms, gram.X).at(weights), 1e-8)
+    assert max(sizes) <= 100 < np.count_nonzero(found.coef)
+    assert found.upper == pytest.approx(expected.upper, rel=2e-5)
 
 
 def test_as_many_samples_as_fit(data):
@@ -182,6 +205,31 @@ def test_estimators_give_the_same_with_and_without_a_matrix(data, monkeypatch):
         assert model.converged_
         assert model.objective_ == pytest.approx(objective, rel=3e-5)
         assert np.allclose(got, expected, atol=2e-2 * np.abs(expected).max())
+
+
+@pytest.mark.filterwarnings("ignore::kernelweave.DataWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        MKLClassifier(tol=1e-5),
+        MKLClassifier(loss="squared_hinge", tol=1e-5),
+        MKLClassifier(loss="logistic", tol=1e-5),
+        MKLClassifier(loss="squared_hinge", learn_C=True, tol=1e-5),
+        MKLRegressor(loss="squared", tol=1e-5),
+        MKLOneClass(norm="fixed", tol=1e-5),
+    ],
+    ids=lambda model: f"{type(model).__name__}-{getattr(model, 'loss', '')}-{getattr(model, 'learn_C', '')}",
+)
+def test_estimators_with_numbers_beside_words(model, data, monkeypatch):
+    gram = with_numbers(data)
+    X = {"s": list(gram.X.select("s").column()), "x": gram.X.select("x").matrix()}
+    model = clone(model).set_params(kernel=add_all(gram.terms), scaling=None)
+    target = None if isinstance(model, MKLOneClass) else data[1]
+    expected = model.fit(X, target).objective_
+    monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 0)
+    monkeypatch.setattr("kernelweave.gram.LINADD_SAMPLES", 0)
+    assert model.fit(X, target).converged_
+    assert model.objective_ == pytest.approx(expected, rel=3e-5)
 
 
 def test_a_small_budget_keeps_the_active_set_small(data):

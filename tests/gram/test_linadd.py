@@ -173,6 +173,8 @@ def test_bind_takes_the_way_that_fits(rng, monkeypatch):
     mixed = bind(text + number + WD(2).on("s"), X)
     assert isinstance(mixed, StackedGram)
     assert [type(part) for part in mixed.grams] == [LinaddGram, CachedGram, LinaddGram]
+    held = bind(text + number, X, matrix_free=False)
+    assert [type(part) for part in held.grams] == [LinaddGram, DenseGram], "for machines that rest on all samples"
     shifted = bind(WD(4, 1).on("s") + number, X)
     assert [type(part) for part in shifted.grams] == [LinaddGram, DenseGram], "chunking needs rows of all samples"
     check_gram(mixed)

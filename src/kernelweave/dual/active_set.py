@@ -9,6 +9,7 @@ import numpy as np
 from ..gram import Combined, Gram
 from ..losses import BoxQP
 from .base import DualState, Machine
+from .chunking import Chunking
 from .coordinate import Coordinate, descend
 from .smo import scores
 
@@ -28,7 +29,8 @@ class ActiveSet(Coordinate):
     Each step solves the machine on the active samples, applies the kernel to all, and hands both to the certificate.
     The next set holds the support, what lies near its bound, and the samples that the new machine treats worst, up to
     three times as many as before. Only screening touches all samples: it reads them block by block, from memory or from
-    a mapped file, on threads.
+    a mapped file, on threads. Terms without listed features, numbers beside the words, take part by the matrix of the
+    active samples; where the support outgrows what fits, `Chunking` does the rest.
 
     Parameters
     ----------
@@ -46,6 +48,10 @@ class ActiveSet(Coordinate):
         state = state if np.isfinite(state.upper) else state.certified(machine)
         few = min(self.n_start, most_samples(K.gram, START_BYTES))
         rows = self._active(machine.qp, state, few, most_samples(K.gram, self.budget))
+        if (
+            K.gram.has_blocks and K.gram.coordinate_bytes(len(rows)) > self.budget
+        ):  # more support than matrices may have
+            return Chunking().step(machine, K, state)
         if len(rows) == K.n:
             return self.step_on_all(machine, K, state)
         small = replace(machine, y=machine.y[rows], C=machine.C[rows])

@@ -53,8 +53,9 @@ class Coordinate(DualSolver):
         self.max_passes = max_passes
 
     def fits(self, machine: Machine, K: Combined | None = None) -> bool:
-        explicit = K is not None and K.matrix is None and K.gram.explicit
-        return explicit and not isinstance(machine.loss, SmoothLoss)
+        if K is None or K.matrix is not None or not K.gram.explicit or isinstance(machine.loss, SmoothLoss):
+            return False
+        return not (machine.qp.free and K.gram.has_blocks)  # where every sample matters, matrices of those are of all
 
     def target(self, state: DualState) -> float:
         """Return the gap that the next step is to reach."""

@@ -82,7 +82,9 @@ class BaseMKL(BaseEstimator):
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share
             )
             watch.begin(self, kernel, X, machines)
-            gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs, matrix_free=self._matrix_free(loss))
+            gram = bind(
+                kernel, X, memory=self.memory, n_jobs=n_jobs, matrix_free=self._matrix_free(kernel, X, machines[0])
+            )
             if getattr(self, "learn_C", False):
                 gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
@@ -101,11 +103,14 @@ class BaseMKL(BaseEstimator):
         self._keep(X, kept, terms, results)
         self._say(results)
 
-    def _matrix_free(self, loss: Loss) -> bool | None:
+    def _matrix_free(self, kernel: Kernel, X: Views, machine: Machine) -> bool | None:
         """Say whether string kernels are to get no matrix; None where `bind` is to see what is quicker."""
         if self.dual != "auto":
             return dual_kind(self.dual).matrix_free
-        return False if isinstance(loss, SmoothLoss) or getattr(self, "learn_C", False) else None
+        if isinstance(machine.loss, SmoothLoss) or getattr(self, "learn_C", False):
+            return False
+        # a machine that rests on all samples needs the whole matrices of numbers beside its words
+        return False if machine.qp.free and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
 
     def _shared(self) -> bool:
         return True

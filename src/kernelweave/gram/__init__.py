@@ -55,7 +55,7 @@ def bind(
     All others: matrices in float64 where they fit, in float32 where only those fit (or in a memory-mapped file where a
     directory is given): n_terms · n² numbers. Otherwise, with many terms on few samples, terms are streamed and only
     the active ones held; with many samples, rows are computed on demand and the latest kept. Beside terms whose
-    features are listed, rows on demand are all that they ever need.
+    features are listed, rows on demand are all that they ever need (but for matrix_free=False).
 
     Raises
     ------
@@ -65,7 +65,7 @@ def bind(
     terms, budget = kernel.terms(X), budget_bytes(memory)
     if _by_matrices(terms, X, budget, matrix_free):
         return bind_matrices(terms, X, budget, directory, n_jobs)
-    return _side_by_side(terms, X, budget, directory, n_jobs)
+    return _side_by_side(terms, X, budget, directory, n_jobs, on_demand=matrix_free is not False)
 
 
 def estimate(kernel: Kernel, X: Views, memory: str | int | float | None = None) -> tuple[str, float]:
@@ -95,12 +95,17 @@ def _by_matrices(terms: Sequence[Kernel], X: Views, budget: int, matrix_free: bo
 
 
 def _side_by_side(
-    terms: Sequence[Kernel], X: Views, budget: int, directory: str | Path | None = None, n_jobs: int = 1
+    terms: Sequence[Kernel],
+    X: Views,
+    budget: int,
+    directory: str | Path | None = None,
+    n_jobs: int = 1,
+    on_demand: bool = True,
 ) -> Gram:
-    """Bind terms without matrices where they need none; beside listed features the others need only some rows."""
+    """Bind terms without matrices where they need none; with on_demand, others beside listed features by rows."""
     kinds = [(make, tuple(some)) for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind))]
     grams = [make(group, X, n_jobs) if make else CachedGram(group, X, budget // 4) for make, group in kinds]
-    if not StackedGram(grams).explicit:
+    if not (on_demand and StackedGram(grams).explicit):
         for number, (make, group) in enumerate(kinds):
             grams[number] = grams[number] if make else bind_matrices(group, X, budget, directory, n_jobs)
     return grams[0] if len(grams) == 1 else StackedGram(grams)

@@ -29,7 +29,7 @@ class Gram:
     streams = False
     #: True where the features of the samples can be listed, so that no matrix is needed to descend (`coordinates`).
     explicit = False
-    #: True where it may stand beside such a gram: the matrices of some samples are soon there.
+    #: True where coordinates are matrices of the samples, which grow with their square.
     has_blocks = True
 
     def __init__(self, terms: Sequence[Kernel], X: Views, factors: np.ndarray | None = None) -> None:

@@ -57,6 +57,7 @@ class FeatureGram(Gram):
         return FeatureGram(terms, self.X, self.n_jobs, self.factors[list(picked)], maps)
 
     explicit = True
+    has_blocks = False
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return FeatureGram(self.terms, self.X.rows(rows), self.n_jobs)

@@ -65,8 +65,13 @@ class StackedGram(Gram):
 
     @property
     def explicit(self) -> bool:  # type: ignore[override]
-        few = all(gram.explicit or gram.has_blocks for gram in self.grams)
-        return few and any(gram.explicit for gram in self.grams)
+        return all(gram.explicit or gram.has_blocks for gram in self.grams) and any(
+            gram.explicit for gram in self.grams
+        )
+
+    @property
+    def has_blocks(self) -> bool:  # type: ignore[override]
+        return any(gram.has_blocks for gram in self.grams)
 
     def coordinate_bytes(self, n_rows: int) -> float:
         return sum(gram.coordinate_bytes(n_rows) for gram in self.grams)
