@@ -73,6 +73,18 @@ def test_shifts_equal_the_definition(problem, shift):
     wd.wd_shift_block(planes_of(a, n_letters), planes_of(b, n_letters), beta[0], delta, limits, out)
     expected = [[naive.wd_shift(x, y, beta[0], delta, limits) for y in b] for x in a]
     np.testing.assert_allclose(out, expected, atol=1e-11)
+    own, out = planes_of(b, n_letters), np.empty((len(b), len(b)))  # with themselves: half of the work
+    wd.wd_shift_block(own, own, beta[0], delta, limits, out)
+    expected = [[naive.wd_shift(x, y, beta[0], delta, limits) for y in b] for x in b]
+    np.testing.assert_allclose(out, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("n", [0, 1, 256, 700])
+def test_a_matrix_and_its_transpose(n):
+    K = np.random.default_rng(n).normal(size=(n, n))
+    both = K + K.T
+    wd._add_transpose(K)
+    np.testing.assert_array_equal(K, both)
 
 
 @pytest.mark.parametrize("length", [700, 2050])

@@ -173,6 +173,10 @@ def test_bind_takes_the_way_that_fits(rng, monkeypatch):
     mixed = bind(text + number + WD(2).on("s"), X)
     assert isinstance(mixed, StackedGram)
     assert [type(part) for part in mixed.grams] == [LinaddGram, CachedGram, LinaddGram]
+    monkeypatch.setattr("kernelweave.gram.LINADD_SAMPLES", 100)
+    assert isinstance(bind(WD(4, 1).on("s"), X), LinaddGram), "shifts make pairs dear, but passes cost the same"
+    assert isinstance(bind(WD(4, 1).on("s") + WD(2).on("s"), X), DenseGram)
+    matrices_up_to(50, monkeypatch)
     held = bind(text + number, X, matrix_free=False)
     assert [type(part) for part in held.grams] == [LinaddGram, DenseGram], "for machines that rest on all samples"
     shifted = bind(WD(4, 1).on("s") + number, X)

@@ -150,6 +150,7 @@ def wd_shift_block(planes_a, planes_b, beta, delta, limits, out):
     """Planes as in `wd_block`, delta (S + 1,), limits (L,) int64 -> out (na, nb), the kernel with shifts.
 
     sum_k beta_k sum_i sum_{s <= limits[i]} delta_s ([x at i + s = y at i] + [x at i = y at i + s]), k letters each.
+    Of sequences with themselves (the same planes twice) the second part is the first one turned round.
     """
     n_words = planes_a.shape[1]
     words = (0,) * n_words
@@ -157,7 +158,22 @@ def wd_shift_block(planes_a, planes_b, beta, delta, limits, out):
     for shift in range(len(delta)):
         allowed = _allowed_starts(limits, shift, n_words)
         _add_shifted(_shift_planes(planes_a, shift), planes_b, beta, allowed, delta[shift], out, words)
-        _add_shifted(planes_a, _shift_planes(planes_b, shift), beta, allowed, delta[shift], out, words)
+        if planes_a is not planes_b:
+            _add_shifted(planes_a, _shift_planes(planes_b, shift), beta, allowed, delta[shift], out, words)
+    if planes_a is planes_b:
+        _add_transpose(out)
+
+
+def _add_transpose(out):
+    """Out (n, n) += its transpose, tile by tile."""
+    for start in range(0, len(out), TILE):
+        for other in range(start, len(out), TILE):
+            here, there = (
+                out[start : start + TILE, other : other + TILE],
+                out[other : other + TILE, start : start + TILE],
+            )
+            both = here + there.T
+            here[:], there[:] = both, both.T
 
 
 def wd_position_block(planes_a, planes_b, beta, position, out):

@@ -22,8 +22,8 @@ from .linadd import LinaddGram
 from .stacked import StackedGram
 from .streamed import StreamedGram
 
-#: With more samples than the first, terms that need no matrix get none; with more than the second already where their
-#: features can be listed, since coordinate descent then beats any matrix.
+#: With more samples than the first, terms that need no matrix get none; with more than the second already where it is
+#: quicker to solve machines without (`Gram.beats_matrices`).
 LINADD_SAMPLES, EXPLICIT_SAMPLES = 10_000, 3_000
 #: For estimates: samples that are active at the end, as a share of all and at least; bytes of each sample's values.
 ACTIVE_SHARE, ACTIVE_SAMPLES, SAMPLE_BYTES = 0.1, 10_000, 100
@@ -48,9 +48,9 @@ def bind(
 ) -> Gram:
     """Bind the terms of a kernel to data, as the memory budget allows.
 
-    Terms that need no matrix (`Kernel.gram_kind`) get none where there are more than 10,000 samples (3,000 where their
-    features can be listed), or where the matrices do not fit. With matrix_free=True they never get one, and with
-    matrix_free=False whether features can be listed does not count.
+    Terms that need no matrix (`Kernel.gram_kind`) get none where there are more than 10,000 samples (3,000 where that
+    is quicker, as for listed features or one kernel with shifts), or where the matrices do not fit. With
+    matrix_free=True they never get one, and with matrix_free=False it does not count what is quicker.
 
     All others: matrices in float64 where they fit, in float32 where only those fit (or in a memory-mapped file where a
     directory is given): n_terms · n² numbers. Otherwise, with many terms on few samples, terms are streamed and only
@@ -91,7 +91,7 @@ def _by_matrices(terms: Sequence[Kernel], X: Views, budget: int, matrix_free: bo
     if matrix_free or not fits or len(X) > LINADD_SAMPLES:
         return False
     # without a matrix only where that is quicker
-    return not (matrix_free is None and all(makers) and _side_by_side(terms, X, budget).explicit)
+    return not (matrix_free is None and all(makers) and _side_by_side(terms, X, budget).beats_matrices)
 
 
 def _side_by_side(

@@ -29,6 +29,8 @@ class Gram:
     streams = False
     #: True where the features of the samples can be listed, so that no matrix is needed to descend (`coordinates`).
     explicit = False
+    #: True where machines are solved quicker without a matrix, from some 3,000 samples on.
+    beats_matrices = False
     #: True where coordinates are matrices of the samples, which grow with their square.
     has_blocks = True
 

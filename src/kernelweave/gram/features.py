@@ -56,7 +56,7 @@ class FeatureGram(Gram):
         terms, maps = [self.terms[m] for m in picked], [self.maps[m] for m in picked]
         return FeatureGram(terms, self.X, self.n_jobs, self.factors[list(picked)], maps)
 
-    explicit = True
+    explicit = beats_matrices = True
     has_blocks = False
 
     def sampled(self, rows: np.ndarray) -> Gram | None:

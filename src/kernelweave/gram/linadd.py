@@ -49,6 +49,10 @@ class LinaddGram(Gram):
     def explicit(self) -> bool:  # type: ignore[override]
         return not any(family.core.shift for family in self.families)
 
+    @property
+    def beats_matrices(self) -> bool:  # type: ignore[override]
+        return self.explicit or len(self.families) == 1  # one pass serves all terms, and shifts make pairs dear
+
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return LinaddGram(self.terms, self.X.rows(rows), self.n_jobs)
 
@@ -117,8 +121,9 @@ class LinaddGram(Gram):
             if not scaled[family.numbers].any():
                 continue
             own, roots = family.sequences(self.X), self._roots_of(family)
-            others = own if cols is None else own.rows(cols)
-            part = block_of(family, family.table(own.require_length(), scaled[family.numbers]), own.rows(rows), others)
+            some = own.rows(rows)
+            others = own if cols is None else some if cols is rows else own.rows(cols)
+            part = block_of(family, family.table(own.require_length(), scaled[family.numbers]), some, others)
             if roots is not None:
                 part *= roots[rows][:, None]
                 part *= roots if cols is None else roots[cols]

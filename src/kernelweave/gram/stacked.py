@@ -70,6 +70,10 @@ class StackedGram(Gram):
         )
 
     @property
+    def beats_matrices(self) -> bool:  # type: ignore[override]
+        return self.explicit
+
+    @property
     def has_blocks(self) -> bool:  # type: ignore[override]
         return any(gram.has_blocks for gram in self.grams)
 
