@@ -232,6 +232,27 @@ def test_estimators_with_numbers_beside_words(model, data, monkeypatch):
     assert model.objective_ == pytest.approx(expected, rel=3e-5)
 
 
+@pytest.mark.parametrize(
+    ("model", "free"),
+    [
+        (MKLClassifier(), True),
+        (MKLClassifier(loss="logistic"), False),
+        (MKLClassifier(dual="chunking"), True),
+        (MKLClassifier(dual="smo"), False),
+        (MKLRegressor(loss="squared"), True),
+        (MKLOneClass(), True),
+    ],
+    ids=str,
+)
+def test_memory_is_that_of_the_machine(model, free, data, monkeypatch):
+    monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 10)
+    how, _ = clone(model).set_params(kernel=WeightedDegree(degree=3))._memory_needed(data[0])
+    assert (how == "no matrix") == free
+    beside = clone(model).set_params(kernel=WeightedDegree(degree=3).on("s") + RBF().on("x"))
+    how, _ = beside._memory_needed(with_numbers(data).X)
+    assert (how == "no matrix") == (model.dual == "chunking"), "up to 10,000 samples matrices are quicker"
+
+
 def test_a_small_budget_keeps_the_active_set_small(data):
     X, y = data
     machine = Machine(Hinge(), y, np.full(N, 1.0))

@@ -206,3 +206,15 @@ def test_estimates_without_a_matrix(rng):
     beside, both = estimate(words + RBF().on("x"), X, 8 * 70 * 70 - 1)
     assert beside == "no matrix"
     assert both == 100 * 70 + 8 * 70 * 70 - 1, "what is active is kept to the budget"
+
+
+def test_estimates_compute_nothing(rng, monkeypatch):
+    X = as_views({"s": ["".join(row) for row in rng.choice(list("ACGT"), (60, 20))], "x": rng.normal(size=(60, 1))})
+    words, shifted = (WeightedDegree(degree=3, shift=shift).on("s") for shift in (0, 2))
+    monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 10)
+    monkeypatch.setattr("kernelweave.gram.LINADD_SAMPLES", 10)
+    monkeypatch.setattr(DenseGram, "compute", lambda *args, **options: pytest.fail("computed"))
+    one, held = 8 * 60 * 60, "matrices in double precision"
+    assert estimate(shifted + RBF().on("x"), X) == (held, one), "chunking needs rows of all samples"
+    assert estimate(words + RBF().on("x"), X, matrix_free=False) == (held, one)
+    assert estimate(words, X, matrix_free=False) == estimate(shifted, X) == ("no matrix", 100 * 60)

@@ -161,16 +161,15 @@ class Run:
 
     def announce(self) -> None:
         """Print what is about to be learned from what."""
-        from ..gram import estimate
         from ..memory import budget_bytes, readable
         from ..views import as_views
 
-        kernel, memory = self.model.kernel, self.model.memory
-        how, need = estimate(kernel, as_views(self.data.X), memory)
+        how, need = self.model._memory_needed(as_views(self.data.X))
+        allowed = readable(budget_bytes(self.model.memory))
         rows = {
             "data": describe(self.data),
-            "kernel": short(repr(kernel), 300),
-            "memory": f"{how}: about {readable(need)} beside the data, of {readable(budget_bytes(memory))} allowed",
+            "kernel": short(repr(self.model.kernel), 300),
+            "memory": f"{how}: about {readable(need)} beside the data, of {allowed} allowed",
         }
         console().print(facts(rows, WIDTH))
 

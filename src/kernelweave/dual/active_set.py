@@ -48,9 +48,8 @@ class ActiveSet(Coordinate):
         state = state if np.isfinite(state.upper) else state.certified(machine)
         few = min(self.n_start, most_samples(K.gram, START_BYTES))
         rows = self._active(machine.qp, state, few, most_samples(K.gram, self.budget))
-        if (
-            K.gram.has_blocks and K.gram.coordinate_bytes(len(rows)) > self.budget
-        ):  # more support than matrices may have
+        # the support alone may be more than matrices may have
+        if K.gram.has_blocks and K.gram.coordinate_bytes(len(rows)) > self.budget:
             return Chunking().step(machine, K, state)
         if len(rows) == K.n:
             return self.step_on_all(machine, K, state)

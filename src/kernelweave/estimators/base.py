@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..dual import Machine, dual_kind
 from ..errors import DataWarning, InputError, MemoryBudgetError
-from ..gram import Gram, bind, for_prediction
+from ..gram import Gram, bind, estimate, for_prediction
 from ..kernels import RBF, Identity, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
@@ -58,9 +58,10 @@ class BaseMKL(BaseEstimator):
         """Return what goes on beside a fit."""
         return Watch(checkpoint, [told for told in (printer(self.verbose), callback) if told is not None])
 
-    def _fit_problem(
-        self, X: Views, loss: Loss, targets: list[np.ndarray], C: np.ndarray, share: np.ndarray, watch: Watch
-    ) -> None:
+    def _loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _fit_problem(self, X: Views, targets: list[np.ndarray], C: np.ndarray, share: np.ndarray, watch: Watch) -> None:
         """Learn weights and machines for samples with C > 0, and set the fitted attributes.
 
         Parameters
@@ -71,6 +72,7 @@ class BaseMKL(BaseEstimator):
         watch : callbacks and checkpoint
         """
         self._check_parameters()
+        loss = self._loss()
         kept = np.flatnonzero(C > 0)
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
@@ -82,9 +84,7 @@ class BaseMKL(BaseEstimator):
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share
             )
             watch.begin(self, kernel, X, machines)
-            gram = bind(
-                kernel, X, memory=self.memory, n_jobs=n_jobs, matrix_free=self._matrix_free(kernel, X, machines[0])
-            )
+            gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs, matrix_free=self._matrix_free(kernel, X))
             if getattr(self, "learn_C", False):
                 gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
@@ -103,14 +103,21 @@ class BaseMKL(BaseEstimator):
         self._keep(X, kept, terms, results)
         self._say(results)
 
-    def _matrix_free(self, kernel: Kernel, X: Views, machine: Machine) -> bool | None:
+    def _matrix_free(self, kernel: Kernel, X: Views) -> bool | None:
         """Say whether string kernels are to get no matrix; None where `bind` is to see what is quicker."""
         if self.dual != "auto":
             return dual_kind(self.dual).matrix_free
-        if isinstance(machine.loss, SmoothLoss) or getattr(self, "learn_C", False):
+        loss = self._loss()
+        if isinstance(loss, SmoothLoss) or getattr(self, "learn_C", False):
             return False
         # a machine that rests on all samples needs the whole matrices of numbers beside its words
-        return False if machine.qp.free and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
+        on_all = loss.dual(np.ones(1), np.ones(1)).free
+        return False if on_all and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
+
+    def _memory_needed(self, X: Views) -> tuple[str, float]:
+        """Return how a fit would hold the kernel, in words, and about how many bytes it takes beside the data."""
+        kernel = self._kernel()
+        return estimate(kernel, X, self.memory, self._matrix_free(kernel, X))
 
     def _shared(self) -> bool:
         return True

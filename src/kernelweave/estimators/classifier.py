@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..errors import InputError
-from ..losses import Logistic, as_loss
+from ..losses import Logistic, Loss, as_loss
 from ..progress import Callback
 from ..validation import check_class_weight, check_labels, check_positive, check_sample_weight, check_X, warn_ratio
 from .base import BaseMKL
@@ -169,11 +169,13 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
             raise InputError("Only one class has samples of positive weight; a classifier needs at least two classes.")
         warn_ratio(self.classes_, codes, weight_C)
         C = check_positive("C", self.C) * weight_C
-        loss = as_loss(self.loss, ("labels", "numbers"))
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        self._fit_problem(views, loss, targets, C, weight, self._watch(checkpoint, callback))
+        self._fit_problem(views, targets, C, weight, self._watch(checkpoint, callback))
         return self
+
+    def _loss(self) -> Loss:
+        return as_loss(self.loss, ("labels", "numbers"))
 
     def _shared(self) -> bool:
         return self.weights == "shared" or len(self.classes_) == 2

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from ..errors import InputError
-from ..losses import OneClass
+from ..losses import Loss, OneClass
 from ..progress import Callback
 from ..validation import check_positive, check_sample_weight, check_X
 from .base import BaseMKL
@@ -87,9 +87,12 @@ class MKLOneClass(OutlierMixin, BaseMKL):
         views = check_X(self, X, self._kernel(), reset=True)
         weight = check_sample_weight(sample_weight, len(views))
         C = weight / (nu * weight.sum())
-        self._fit_problem(views, OneClass(), [np.zeros(len(views))], C, weight, self._watch(checkpoint, callback))
+        self._fit_problem(views, [np.zeros(len(views))], C, weight, self._watch(checkpoint, callback))
         self.offset_ = -float(self.intercept_[0])
         return self
+
+    def _loss(self) -> Loss:
+        return OneClass()
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return how far inside (> 0) or outside (< 0) every sample is."""

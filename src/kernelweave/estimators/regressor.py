@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ..losses import as_loss
+from ..losses import Loss, as_loss
 from ..progress import Callback
 from ..validation import check_numbers, check_positive, check_sample_weight, check_X
 from .base import BaseMKL
@@ -80,11 +80,12 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         views = check_X(self, X, self._kernel(), reset=True)
         y = check_numbers(y, len(views))
         weight = check_sample_weight(sample_weight, len(views))
-        loss = as_loss(self.loss, ("numbers",), epsilon=self.epsilon)
-        self._fit_problem(
-            views, loss, [y], check_positive("C", self.C) * weight, weight, self._watch(checkpoint, callback)
-        )
+        C = check_positive("C", self.C) * weight
+        self._fit_problem(views, [y], C, weight, self._watch(checkpoint, callback))
         return self
+
+    def _loss(self) -> Loss:
+        return as_loss(self.loss, ("numbers",), epsilon=self.epsilon)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted number of every sample."""

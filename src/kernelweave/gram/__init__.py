@@ -65,16 +65,27 @@ def bind(
     terms, budget = kernel.terms(X), budget_bytes(memory)
     if _by_matrices(terms, X, budget, matrix_free):
         return bind_matrices(terms, X, budget, directory, n_jobs)
-    return _side_by_side(terms, X, budget, directory, n_jobs, on_demand=matrix_free is not False)
+    grams = _unheld(terms, X, n_jobs, cache_bytes=budget // 4)
+    if matrix_free is False or not _joined(grams).explicit:
+        for number, gram in enumerate(grams):
+            if isinstance(gram, CachedGram):
+                grams[number] = bind_matrices(gram.terms, X, budget, directory, n_jobs)
+    return _joined(grams)
 
 
-def estimate(kernel: Kernel, X: Views, memory: str | int | float | None = None) -> tuple[str, float]:
+def estimate(
+    kernel: Kernel, X: Views, memory: str | int | float | None = None, matrix_free: bool | None = None
+) -> tuple[str, float]:
     """Return how `bind` would hold the terms, in words, and about how many bytes a fit takes beside the data."""
     terms, budget, n = kernel.terms(X), budget_bytes(memory), len(X)
-    if not _by_matrices(terms, X, budget, None):
-        gram = _side_by_side(terms, X, budget)
-        active = min(n, max(ACTIVE_SAMPLES, int(ACTIVE_SHARE * n))) if gram.explicit else 0
-        return "no matrix", SAMPLE_BYTES * n + min(gram.coordinate_bytes(active), budget)
+    if not _by_matrices(terms, X, budget, matrix_free):
+        gram = _joined(_unheld(terms, X))
+        if matrix_free is not False and gram.explicit:
+            active = min(n, max(ACTIVE_SAMPLES, int(ACTIVE_SHARE * n)))
+            return "no matrix", SAMPLE_BYTES * n + min(gram.coordinate_bytes(active), budget)
+        terms = tuple(term for term in terms if term.gram_kind not in MATRIX_FREE)
+        if not terms:
+            return "no matrix", SAMPLE_BYTES * n
     for each, how in ((8, "matrices in double precision"), (4, "matrices in single precision")):
         whole = _matrix_bytes(terms, X, budget, each)
         if whole <= budget:
@@ -91,23 +102,16 @@ def _by_matrices(terms: Sequence[Kernel], X: Views, budget: int, matrix_free: bo
     if matrix_free or not fits or len(X) > LINADD_SAMPLES:
         return False
     # without a matrix only where that is quicker
-    return not (matrix_free is None and all(makers) and _side_by_side(terms, X, budget).beats_matrices)
+    return not (matrix_free is None and all(makers) and _joined(_unheld(terms, X)).beats_matrices)
 
 
-def _side_by_side(
-    terms: Sequence[Kernel],
-    X: Views,
-    budget: int,
-    directory: str | Path | None = None,
-    n_jobs: int = 1,
-    on_demand: bool = True,
-) -> Gram:
-    """Bind terms without matrices where they need none; with on_demand, others beside listed features by rows."""
+def _unheld(terms: Sequence[Kernel], X: Views, n_jobs: int = 1, cache_bytes: int = 2**28) -> list[Gram]:
+    """Return terms side by side without any matrix: those that need one by rows on demand. Nothing is computed yet."""
     kinds = [(make, tuple(some)) for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind))]
-    grams = [make(group, X, n_jobs) if make else CachedGram(group, X, budget // 4) for make, group in kinds]
-    if not (on_demand and StackedGram(grams).explicit):
-        for number, (make, group) in enumerate(kinds):
-            grams[number] = grams[number] if make else bind_matrices(group, X, budget, directory, n_jobs)
+    return [make(group, X, n_jobs) if make else CachedGram(group, X, cache_bytes) for make, group in kinds]
+
+
+def _joined(grams: Sequence[Gram]) -> Gram:
     return grams[0] if len(grams) == 1 else StackedGram(grams)
 
 
@@ -147,11 +151,7 @@ def bind_matrices(
 
 def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray, n_jobs: int = 1) -> Gram:
     """Bind terms to support samples, to be multiplied with new samples only: nothing is held."""
-    grams: list[Gram] = []
-    for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind)):
-        group = tuple(some)
-        grams.append(make(group, X, n_jobs) if make else CachedGram(group, X))
-    return (grams[0] if len(grams) == 1 else StackedGram(grams)).rescaled(factors)
+    return _joined(_unheld(terms, X, n_jobs)).rescaled(factors)
 
 
 __all__ = [

@@ -89,7 +89,7 @@ class DenseGram(Gram):
                 K = term.compute(X, None)
                 places[m] = len(stacks), 0  # symmetric: its numbers may lie in either order
                 stacks.append(_as_stack(K.T if K.flags.f_contiguous else np.ascontiguousarray(K)))
-        for distinct, group in grouped(distinct_of(terms, X)):
+        for distinct, group in _grouped(distinct_of(terms, X)):
             fresh = [m for m in group if not terms[m].stored]
             if fresh:
                 for position, m in enumerate(fresh):
@@ -157,8 +157,7 @@ class DenseGram(Gram):
             column, index = stack.coef(coef[:, None])[0], stack.at(at)
             support = np.flatnonzero(column)
             if 2 * len(support) < len(at):  # the rows of the support are fewer than those asked for
-                values = [rows_times(stack.matrices[p], support, column[support])[index] for p in positions]
-                out[where] = values
+                out[where] = [rows_times(stack.matrices[p], support, column[support])[index] for p in positions]
             else:
                 out[where] = products(stack.matrices, positions, index, column)
         return out * self.factors[picked][:, None]
@@ -222,7 +221,7 @@ class DenseGram(Gram):
         return (np.zeros((self.n, self.n)) if K is None else K), 1.0
 
 
-def grouped(distinct: Sequence[Distinct | None]) -> Iterator[tuple[Distinct | None, list[int]]]:
+def _grouped(distinct: Sequence[Distinct | None]) -> Iterator[tuple[Distinct | None, list[int]]]:
     """Yield each record of distinct samples with the terms that it is shared by."""
     groups: dict[int, list[int]] = {}
     for m, one in enumerate(distinct):

@@ -29,6 +29,8 @@ class LinaddGram(Gram):
         Threads.
     """
 
+    has_blocks = False
+
     def __init__(self, terms: Sequence[Kernel], X: Views, n_jobs: int = 1, factors: np.ndarray | None = None) -> None:
         super().__init__(terms, X, factors)
         self.n_jobs = n_jobs
@@ -55,8 +57,6 @@ class LinaddGram(Gram):
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return LinaddGram(self.terms, self.X.rows(rows), self.n_jobs)
-
-    has_blocks = False
 
     def coordinate_bytes(self, n_rows: int) -> float:
         letters = sum(family.sequences(self.X).require_length() for family in self.families)

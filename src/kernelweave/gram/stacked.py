@@ -65,9 +65,8 @@ class StackedGram(Gram):
 
     @property
     def explicit(self) -> bool:  # type: ignore[override]
-        return all(gram.explicit or gram.has_blocks for gram in self.grams) and any(
-            gram.explicit for gram in self.grams
-        )
+        listed = [gram.explicit for gram in self.grams]
+        return any(listed) and all(gram.has_blocks or one for gram, one in zip(self.grams, listed, strict=True))
 
     @property
     def beats_matrices(self) -> bool:  # type: ignore[override]
