@@ -25,5 +25,9 @@ class CheckpointError(KernelweaveError, ValueError):
     """A checkpoint cannot be gone on from: it is damaged, or of other data or parameters."""
 
 
+class InternalError(KernelweaveError, RuntimeError):
+    """What the library worked out contradicts itself: a fault of the library, or of a kernel or loss given to it."""
+
+
 class DataWarning(UserWarning):
     """The data were accepted, but hold something the user should know."""

@@ -32,6 +32,7 @@ from ..views import Views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
 from .extras import highest_C, learned_C, with_ridge, with_widths
 from .terms import Terms, prepare_terms
+from .verify import is_certain, verify
 from .watch import Watch
 
 
@@ -73,6 +74,8 @@ class BaseMKL(BaseEstimator):
         """
         self._check_parameters()
         loss = self._loss()
+        for y in targets:
+            loss.check(y)
         kept = np.flatnonzero(C > 0)
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
@@ -97,10 +100,12 @@ class BaseMKL(BaseEstimator):
             results: list[Result] = []
             for group in groups:
                 problem = Problem(terms.gram, group, norm, self.tol, deadline, dual=self.dual)
+                problem.convex = is_certain(kernel)
                 problem.budget = budget_bytes(self.memory)
                 results.append(self._run(problem, results, watch))
         watch.end(results)
         self._keep(X, kept, terms, results)
+        verify(self, X, terms, results)
         self._say(results)
 
     def _matrix_free(self, kernel: Kernel, X: Views) -> bool | None:
@@ -244,13 +249,18 @@ class BaseMKL(BaseEstimator):
 
     def _decide(self, X: Any) -> np.ndarray:
         """Return decision values, (n_samples, n_machines)."""
-        views, weights, used = self._at(X)
+        check_is_fitted(self)
+        return self._decision(check_X(self, X, self._kernel(), reset=False))
+
+    def _decision(self, views: Views, *, compiles: bool = True) -> np.ndarray:
+        """Return decision values of checked samples, (n_samples, n_machines), by tables where that pays."""
+        weights, used = self._used()
         out = np.tile(self.intercept_, (len(views), 1))
         if len(used) == 0:
             return out
         with blas_threads(n_jobs := count_jobs(self.n_jobs)):
             compiled = getattr(self, "_compiled", None)
-            if compiled is None and is_worthwhile(self._terms, len(self.support_), len(views)):
+            if compiled is None and compiles and is_worthwhile(self._terms, len(self.support_), len(views)):
                 with suppress(MemoryBudgetError):
                     compiled = self._compiled = self._compile(min(KEPT_BYTES, budget_bytes(self.memory)))
             if compiled is not None:

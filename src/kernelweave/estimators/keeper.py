@@ -23,15 +23,13 @@ MOST_SAVING = 0.05
 
 @dataclass
 class Kept:
-    """Where one problem stands: enough to go on from."""
+    """Where one problem stands: enough to go on from. Bounds are not kept: they are proven anew."""
 
     weights: np.ndarray
     #: The coef of every machine; None for those that have not begun.
     coefs: list[np.ndarray | None]
-    #: What the terms are multiplied with: the lower bound and the cuts hold for these factors only.
-    factors: np.ndarray
-    lower: float = -np.inf
-    cuts: tuple[np.ndarray, np.ndarray] | None = None
+    #: The coef that the cuts of a linear program were made of (`Cuts.coefs`).
+    cuts: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
 
 class Keeper:
@@ -82,21 +80,16 @@ class Keeper:
         )
 
     def start(self, number: int, problem: Problem) -> Step | None:
-        """Return where a problem stood, with its lower bound put into the problem; None where it is new."""
+        """Return where a problem stood; None where it is new."""
         kept = self.problems.get(number)
         n_terms, n_machines = problem.gram.n_terms, len(problem.machines)
         fits = kept is not None and len(kept.weights) == n_terms and len(kept.coefs) == n_machines
         if kept is None or not fits:
-            self.problems[number] = Kept(problem.start_weights(), [None] * n_machines, problem.gram.factors)
+            self.problems[number] = Kept(problem.start_weights(), [None] * n_machines)
             return None
-        if not np.allclose(kept.factors, problem.gram.factors, rtol=1e-9, atol=0.0):
-            kept.factors, kept.lower, kept.cuts = problem.gram.factors, -np.inf, None
-        problem.lower = kept.lower
-        known = [(machine.C, machine.y) for machine in problem.machines]
-        memory = None if kept.cuts is None else Cuts(*kept.cuts, known)
         coefs = [np.zeros(problem.gram.n) if coef is None else coef for coef in kept.coefs]
         states = tuple(DualState(coef, np.zeros(problem.gram.n)) for coef in coefs)
-        return Step(kept.weights, states, np.empty(0), np.inf, -np.inf, memory)
+        return Step(kept.weights, states, np.empty(0), np.inf, -np.inf, Cuts(kept.cuts))
 
     def dual(self, number: int, machine: int, state: DualState, weights: np.ndarray) -> None:
         """Note a step of a dual solver."""
@@ -104,17 +97,16 @@ class Keeper:
         kept.weights, kept.coefs[machine] = weights, state.coef
         self.save_if_due()
 
-    def step(self, number: int, step: Step, lower: float) -> None:
-        """Note a step of a problem, and its best lower bound."""
-        self._note(number, step, lower)
+    def step(self, number: int, step: Step) -> None:
+        """Note a step of a problem."""
+        self._note(number, step)
         self.save_if_due()
 
-    def _note(self, number: int, step: Step, lower: float) -> None:
+    def _note(self, number: int, step: Step) -> None:
         kept = self.problems[number]
-        kept.weights, kept.lower = step.weights, lower
-        kept.coefs = [state.coef for state in step.states]
+        kept.weights, kept.coefs = step.weights, [state.coef for state in step.states]
         if isinstance(step.memory, Cuts):
-            kept.cuts = (step.memory.linears, step.memory.quads)
+            kept.cuts = step.memory.coefs
 
     def save_if_due(self) -> None:
         """Save where it is time to; a disk that is full is worth a warning, not the run."""
@@ -147,15 +139,16 @@ class Keeper:
         if complete and not self._written:  # it took no time worth keeping
             return
         for number, result in enumerate(results):
-            self._note(number, result.step, result.lower)
+            self._note(number, result.step)
         self.save(complete)
 
 
 def _packed(number: int, kept: Kept, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     arrays[f"weights/{number}.npy"] = kept.weights
-    arrays[f"factors/{number}.npy"] = kept.factors
-    if kept.cuts is not None:
-        arrays[f"linears/{number}.npy"], arrays[f"quads/{number}.npy"] = kept.cuts
+    if kept.cuts:
+        arrays[f"cut_ends/{number}.npy"] = np.cumsum([len(rows) for rows, _ in kept.cuts])
+        arrays[f"cut_rows/{number}.npy"] = np.concatenate([rows for rows, _ in kept.cuts])
+        arrays[f"cut_values/{number}.npy"] = np.concatenate([values for _, values in kept.cuts])
     machines: list[int | None] = []
     for coef in kept.coefs:
         place = sum(name.startswith("rows/") for name in arrays)
@@ -163,7 +156,7 @@ def _packed(number: int, kept: Kept, arrays: dict[str, np.ndarray]) -> dict[str,
         if coef is not None:  # most coefficients of most machines are zero
             rows = np.flatnonzero(coef)
             arrays[f"rows/{place}.npy"], arrays[f"values/{place}.npy"] = rows, coef[rows]
-    return {"lower": None if np.isinf(kept.lower) else kept.lower, "machines": machines, "number": number}
+    return {"machines": machines, "number": number}
 
 
 def _unpacked(node: dict[str, Any], arrays: dict[str, np.ndarray], n: int) -> Kept:
@@ -175,6 +168,9 @@ def _unpacked(node: dict[str, Any], arrays: dict[str, np.ndarray], n: int) -> Ke
             coef = np.zeros(n)
             coef[arrays[f"rows/{place}.npy"]] = arrays[f"values/{place}.npy"]
         coefs.append(coef)
-    cuts = (arrays[f"linears/{number}.npy"], arrays[f"quads/{number}.npy"]) if f"quads/{number}.npy" in arrays else None
-    lower = -np.inf if node["lower"] is None else float(node["lower"])
-    return Kept(arrays[f"weights/{number}.npy"], coefs, arrays[f"factors/{number}.npy"], lower, cuts)
+    cuts: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    if f"cut_ends/{number}.npy" in arrays:
+        ends = arrays[f"cut_ends/{number}.npy"][:-1]
+        rows, values = (np.split(arrays[f"{part}/{number}.npy"], ends) for part in ("cut_rows", "cut_values"))
+        cuts = tuple(zip(rows, values, strict=True))
+    return Kept(arrays[f"weights/{number}.npy"], coefs, cuts)

@@ -31,6 +31,8 @@ class Terms:
     variances: np.ndarray
     #: For every term that takes part, which terms share its weight.
     groups: list[list[int]]
+    #: True where terms that share a weight differ by a constant, which the intercept has to make up for.
+    shifted: bool = False
     notes: list[str] = field(default_factory=list)
 
     def share(self, values: np.ndarray) -> np.ndarray:
@@ -60,7 +62,7 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     """
     if scaling not in SCALINGS:
         raise InputError(f"scaling must be one of {SCALINGS}; got {scaling!r}.")
-    sizes, variances, marks = _statistics(*_some(gram, share))
+    sizes, variances, marks = _statistics(*_some(gram, share), centred)
     live = np.flatnonzero(variances > DEAD * np.abs(sizes))
     dead = np.setdiff1d(np.arange(gram.n_terms), live)
     notes = _warn_dead(gram, dead)
@@ -73,14 +75,16 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     _warn_unlike(gram, variances, sizes, notes)
     scaled = gram.rescaled(1.0 / scales)
     groups = _twins(marks / scales[:, None], live) if merge else [[int(m)] for m in live]
-    for group in groups:
-        if len(group) > 1:
-            notes.append(
-                f"terms {', '.join(map(str, group))} are identical on these data and share their weight equally"
-            )
+    notes += [
+        f"terms {', '.join(map(str, group))} are identical on these data"
+        f"{', but for a constant at most,' if centred else ''} and share their weight equally"
+        for group in groups
+        if len(group) > 1
+    ]
     firsts = [group[0] for group in groups]
     kept = scaled if len(firsts) == gram.n_terms else scaled.only(firsts)
-    return Terms(kept, gram.terms, scales, variances, groups, notes)
+    shifted = centred and len(groups) < len(live)
+    return Terms(kept, gram.terms, scales, variances, groups, shifted, notes)
 
 
 def _scales(scaling: str | None, variances: np.ndarray, total: float) -> np.ndarray:
@@ -128,12 +132,16 @@ def _some(gram: Gram, share: np.ndarray) -> tuple[Gram, np.ndarray]:
     return gram, share / share.sum()
 
 
-def _statistics(gram: Gram, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return size and variance of every term, and its products with two random vectors, in one pass."""
+def _statistics(gram: Gram, share: np.ndarray, centred: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return size and variance of every term, and its products with two random vectors, in one pass.
+
+    The vectors are mean-free where a machine's coef are: then the products do not tell terms apart that differ by a
+    constant.
+    """
     columns = [share]
     if gram.n_terms > 1:  # one term alone has no twin to be told from
         probes = np.random.default_rng(0).standard_normal((2, gram.n))
-        columns += [probe - probe.mean() for probe in probes]
+        columns += [probe - probe.mean() if centred else probe for probe in probes]
     quads = gram.quad_columns(np.column_stack(columns))
     sizes = gram.diag_each() @ share
     return sizes, sizes - quads[:, 0], quads[:, -2:]

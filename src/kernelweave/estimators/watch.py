@@ -71,11 +71,11 @@ class Watch:
                 keeper.dual(number, machine, state, weights)
             progress.inside(machine, state, weights)
 
-        def keep(step: Step, lower: float) -> None:
+        def keep(step: Step) -> None:
             last[:] = step.states
             check_unchanged(self.files)
             if keeper is not None:
-                keeper.step(number, step, lower)
+                keeper.step(number, step)
 
         problem.watch = inside
         return {"keep": keep, "callback": lambda entry: progress.step(entry, last)}

@@ -33,6 +33,8 @@ class Gram:
     beats_matrices = False
     #: True where coordinates are matrices of the samples, which grow with their square.
     has_blocks = True
+    #: True where matrices are held in single precision: then only `safe_quad` proves anything of the kernels.
+    single = False
 
     def __init__(self, terms: Sequence[Kernel], X: Views, factors: np.ndarray | None = None) -> None:
         self.terms = tuple(terms)
@@ -71,6 +73,13 @@ class Gram:
     def quad(self, coef: np.ndarray) -> np.ndarray:
         """Return coef' K_m coef per term, summed over machines."""
         return self.quad_columns(coef.reshape(self.n, -1)).sum(axis=1)
+
+    def safe_quad(self, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
+        """Return numbers that coef' K_m coef is at most, whatever precision the matrices are held in.
+
+        exact=True computes values of single precision anew, which takes long but gives the least such numbers.
+        """
+        return self.quad(coef)
 
     def quad_columns(self, coef: np.ndarray) -> np.ndarray:
         """Return coef_c' K_m coef_c per term m and column c, (n_terms, n_columns)."""

@@ -14,8 +14,11 @@ from ..errors import InputError
 from ..kernels import Kernel
 from ..parallel import for_blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, apply_each_at, product, support_of
+from .base import BLOCK_BYTES, Gram, apply_at, apply_each_at, product, support_of
 from .distinct import Distinct, distinct_of
+
+#: How far a number may be from its rounding to single precision, relative to it.
+SINGLE = 2.0**-24
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,27 @@ class DenseGram(Gram):
                 seen = X if distinct is None else X.rows(distinct.first)
                 stacks.append(Stack(_evaluated([terms[m] for m in fresh], seen, dtype, directory, n_jobs), distinct))
         return cls(terms, X, stacks, places)
+
+    @property
+    def single(self) -> bool:  # type: ignore[override]
+        return any(self.stacks[s].matrices.dtype == np.float32 for s in np.unique(self.places[:, 0]))
+
+    def safe_quad(self, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
+        quad, columns = self.quad(coef), coef.reshape(self.n, -1)
+        single = [m for m, (s, _) in enumerate(self.places) if self.stacks[s].matrices.dtype == np.float32]
+        if not single:
+            return quad
+        support = support_of(columns)
+        X, some = self.X.rows(support), columns[support]
+        # rounding changes K_ij by E_ij with |E_ij| ≤ SINGLE √(K_ii K_jj), so coef'E coef ≤ SINGLE (Σ |coef_i| √K_ii)²
+        roots = np.sqrt(np.maximum(self.only(single).diag_each()[:, support], 0.0))
+        hidden = SINGLE * ((roots @ np.abs(some)) ** 2).sum(axis=1)
+        for m, most in zip(single, hidden, strict=True):
+            if exact and not self.terms[m].stored:
+                quad[m] = self.factors[m] * float((apply_at(self.terms[m], X, some, X) * some).sum())
+            else:
+                quad[m] += self.factors[m] * most
+        return quad
 
     def matrix_of(self, m: int) -> np.ndarray:
         """Return K_m without its factor."""

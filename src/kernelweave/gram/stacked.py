@@ -59,6 +59,13 @@ class StackedGram(Gram):
         parts = [gram.sampled(rows) for gram in self.grams]
         return None if any(part is None for part in parts) else StackedGram([p for p in parts if p is not None])
 
+    def safe_quad(self, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
+        return np.concatenate([gram.safe_quad(coef, exact=exact) for gram in self.grams])
+
+    @property
+    def single(self) -> bool:  # type: ignore[override]
+        return any(gram.single for gram in self.grams)
+
     @property
     def streams(self) -> bool:  # type: ignore[override]
         return any(gram.streams for gram in self.grams)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ..kernels import Function, Kernel, Precomputed
+from ..errors import CheckpointError
+from ..kernels import Kernel, Precomputed
 from ..sequences import SequenceSet
 from ..views import Views
 from .support import requests_of, seen_through
@@ -38,16 +41,32 @@ def fingerprint(
         One for each machine.
     C : array
         The cost of every sample.
+
+    Raises
+    ------
+    CheckpointError
+        Where a part is a plain function, which nothing tells from another of the same name.
     """
+    for value in (*parameters.values(), *kernel.leaves()):
+        _refuse_functions(value)
     parts = {name: text_of(value) for name, value in parameters.items()}
     parts |= {"kernel": text_of(kernel), "number of samples": str(len(X))}
     for path, leaf in requests_of(kernel, X):
         parts.setdefault("X" + "".join(f"[{columns!r}]" for columns in path), _digest_of(seen_through(X, path), leaf))
         if isinstance(leaf, Precomputed):
             parts.setdefault(leaf.label, digest([np.asarray(leaf.K)]))
-    if any(isinstance(leaf, Function) for leaf in kernel.leaves()):
-        parts.setdefault("X", digest([np.asarray(X.native())]))
     return parts | {"y": digest(targets), "costs (C and weights of the samples)": digest([C])}
+
+
+def _refuse_functions(value: Any) -> None:
+    parts = [value, *vars(value).values()] if hasattr(value, "__dict__") else [value]
+    if any(isinstance(part, (FunctionType, MethodType, BuiltinFunctionType, partial)) for part in parts):
+        raise CheckpointError(
+            f"A fit with {text_of(value)} cannot be kept in a checkpoint: functions of one name may do different "
+            "things, so going on from it might go on with another problem. Fit without checkpoint=..., or write a "
+            "class (a Kernel or a Loss) whose printed form says all that it does; a kernel may also be given as "
+            "Precomputed(K)."
+        )
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, str]) -> list[str]:

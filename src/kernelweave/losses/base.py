@@ -68,6 +68,9 @@ class Loss:
         """Return the b that minimises Σ_i C_i value(y_i, f_i + b) + total · b."""
         raise NotImplementedError
 
+    def check(self, y: np.ndarray) -> None:
+        """Raise an error where the loss contradicts itself on these targets; those of the library do not."""
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_") and k != "total")
         return f"{type(self).__name__}({shown})"

@@ -82,8 +82,10 @@ class SmoothHinge(SmoothLoss):
         return self.sigma * expit(z) * expit(-z)
 
     def conjugate_each(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        u = np.clip(-y * slope, 0.0, 1.0)
-        return -self._margin * u + (xlogy(u, u) + xlogy(1.0 - u, 1.0 - u)) / self.sigma
+        given = -y * slope
+        u = np.clip(given, 0.0, 1.0)
+        values = -self._margin * u + (xlogy(u, u) + xlogy(1.0 - u, 1.0 - u)) / self.sigma
+        return np.where(np.abs(given - u) <= 1e-9, values, np.inf)  # no slope is outside, but for rounding
 
 
 class Logistic(SmoothHinge):
@@ -137,6 +139,24 @@ class CustomLoss(SmoothLoss):
             return self._curvature(y, f)
         step = 1e-5 * np.maximum(1.0, np.abs(f))
         return (self.slope(y, f + step) - self.slope(y, f - step)) / (2.0 * step)
+
+    def check(self, y: np.ndarray) -> None:
+        """Raise an error where value, slope and conjugate do not fit: value(f) + conjugate(slope) = slope · f."""
+        some = np.unique(np.quantile(y, np.linspace(0.0, 1.0, 5)) if self.reads == "numbers" else y)
+        shift = max(1.0, float(np.ptp(some))) * np.array([-3.0, -0.7, -0.1, 0.1, 0.7, 3.0])
+        target, f = np.repeat(some, len(shift)), (some[:, None] + shift).ravel()
+        slope = self.slope(target, f)
+        parts = self.value(target, f), self.conjugate_each(target, slope), slope * f
+        off = np.abs(parts[0] + parts[1] - parts[2])
+        wrong = np.flatnonzero(~(off <= 1e-6 * (1e-3 + sum(np.abs(part) for part in parts))))
+        if len(wrong):
+            i = wrong[0]
+            raise InputError(
+                f"The functions of {self!r} do not fit each other, so no certificate could rest on them: at y = "
+                f"{target[i]:.3g} and f = {f[i]:.3g}, value = {parts[0][i]:.6g} and conjugate(y, slope) = "
+                f"{parts[1][i]:.6g} should add up to slope · f = {parts[2][i]:.6g}. The conjugate is that in f: "
+                "sup_f (slope · f − value(y, f))."
+            )
 
     def __repr__(self) -> str:
         return f"CustomLoss({getattr(self.value, '__name__', 'value')})"

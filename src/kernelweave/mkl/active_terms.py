@@ -12,7 +12,7 @@ from ..dual import relative_gap
 from ..norms import Polyhedral
 from .base import Problem, Solver, Step, Steps
 from .hessian import Hessian
-from .master_lp import MasterLP
+from .master_lp import Cut, MasterLP, cuts_before
 
 #: How many steps of the inner solver are kept to mix a proof from.
 MAX_MIXED = 200
@@ -67,6 +67,8 @@ class ActiveTerms(Solver):
             active, step = left.active, replace(step, memory=left.inner)
         elif problem.start is not None:  # or a fit cut short would never see a term enter
             active = self._entered(step, active)
+        if problem.start is not None:  # its single coef may prove little of what is known, but it is near the goal
+            gap = min(gap, problem.tol)
         while True:
             # far from the goal a rough answer will do: the active terms will change
             goal = max(0.3 * problem.tol, 0.03 * gap)
@@ -95,7 +97,7 @@ class ActiveTerms(Solver):
         steps = self.inner.steps(sub)
         upper, lower, gap, solved, idle = np.inf, -np.inf, np.inf, 0, 0
         best = current = first = next(steps)
-        seen: list[Step] = []
+        seen: list[Step | Cut] = list(cuts_before(sub))
         while True:
             lower, before = max(lower, current.lower), gap
             if current.upper < upper:
@@ -136,7 +138,7 @@ def _certified(problem: Problem, step: Step, coef: np.ndarray | None) -> Step:
     if coef is None:
         return problem.certify(step.weights, step.states)
     # cuts prove by several coef together: their mean proves at least as much, and about all terms in one look
-    quad = problem.gram.quad(coef)
+    quad = problem.gram.safe_quad(coef)
     linear = sum(machine.lower(a, 0.0) for machine, a in zip(problem.machines, coef.T, strict=True))
     return replace(step, quad=quad, lower=linear - 0.5 * problem.norm.dual_norm(quad), memory=None)
 
@@ -146,7 +148,7 @@ def _outside(step: Step, active: np.ndarray) -> np.ndarray:
     return np.setdiff1d(np.flatnonzero(step.quad > float(step.weights @ step.quad)), active)
 
 
-def mixed_coef(steps: list[Step]) -> np.ndarray | None:
+def mixed_coef(steps: list[Step | Cut]) -> np.ndarray | None:
     """Return the mean of the steps' coef, (n, n_machines), whose shares prove the highest lower bound.
 
     max over shares of Σ_t shares[t] linear_t − ½ max_m Σ_t shares[t] quad_t[m], a linear program; that of the mean is
@@ -156,14 +158,14 @@ def mixed_coef(steps: list[Step]) -> np.ndarray | None:
     return np.asarray(sum(share * step.coef for share, step in pairs)) if pairs else None
 
 
-def _supporting(steps: list[Step]) -> list[Step]:
+def _supporting(steps: list[Step | Cut]) -> list[Step | Cut]:
     """Return the later half of the steps, and those of the rest that the bound rests on."""
     half = len(steps) // 2
     needed = {id(step) for share, step in _shares(steps) if share > 0}
     return [step for step in steps[:half] if id(step) in needed] + steps[half:]
 
 
-def _shares(steps: list[Step]) -> list[tuple[float, Step]]:
+def _shares(steps: list[Step | Cut]) -> list[tuple[float, Step | Cut]]:
     """Return the part of every step in the highest lower bound that they prove together."""
     if not steps:
         return []

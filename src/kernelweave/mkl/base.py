@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..dual import DualSolver, DualState, Machine, as_dual, relative_gap
-from ..errors import InputError
+from ..errors import InputError, InternalError
 from ..gram import Combined, Gram
+from ..kernels import Kernel
 from ..norms import WeightNorm
 from .drift import Drift
 
@@ -20,6 +21,8 @@ EXACT_SAMPLES = 1000
 EXACT_GAP = 1e-10
 #: Gaps below this are nothing but rounding.
 ROUNDING = 1e-14
+#: How far the lower bound may be above the upper one, as a share of the numbers that they are summed up from.
+ROUNDING_SHARE = 1e-9
 #: Most steps of a dual solver at one set of weights.
 MAX_DUAL_STEPS = 20_000
 #: After how many of them f is computed anew, so that the rounding of its updates cannot add up.
@@ -45,6 +48,11 @@ class Step:
     def coef(self) -> np.ndarray:
         """The signed dual coefficients, (n, n_machines)."""
         return np.column_stack([state.coef for state in self.states])
+
+    @property
+    def rounding(self) -> float:
+        """How far apart rounding may push the bounds: a share of what they are summed up from."""
+        return ROUNDING_SHARE * (abs(self.upper) + abs(self.linear) + float(np.abs(self.quad).max(initial=0.0)))
 
     @property
     def linear(self) -> float:
@@ -73,8 +81,8 @@ class Problem:
     dual: str | DualSolver = "auto"
     #: Bytes that a dual solver may hold.
     budget: float = np.inf
-    #: A lower bound of the optimum that is known before the run.
-    lower: float = -np.inf
+    #: False where a kernel may not be positive semi-definite, as the user knows: then no lower bound is one.
+    convex: bool = True
     watch: Watch | None = None
     interrupted: bool = False
     #: True once a dual solver got nowhere although f had been computed anew.
@@ -122,6 +130,16 @@ class Problem:
             quad = np.array([sum(float(state.coef @ state.f) for state in states) / weights[0]])
         else:
             quad = self.gram.quad(coef)
+        found = self._bounded(step, quad)
+        if not self.gram.single:
+            return found
+        # so far this holds for the rounded matrices only
+        safe = self._bounded(step, self.gram.safe_quad(coef))
+        if relative_gap(safe.upper, safe.lower) > self.tol >= relative_gap(found.upper, found.lower):
+            safe = self._bounded(step, self.gram.safe_quad(coef, exact=True))
+        return safe
+
+    def _bounded(self, step: Step, quad: np.ndarray) -> Step:
         return replace(step, quad=quad, lower=step.linear - 0.5 * self.norm.dual_norm(quad))
 
     def _solve_one(self, number: int, K: Combined, state: DualState | None, tol: float) -> DualState:
@@ -237,20 +255,20 @@ def run(
     max_iter: int = 1000,
     patience: int = 200,
     callback: Callable[[dict[str, Any]], Any] | None = None,
-    keep: Callable[[Step, float], None] | None = None,
+    keep: Callable[[Step], None] | None = None,
 ) -> Result:
     """Run a solver: the only loop that stops, logs and warns.
 
     Stops when the best upper and the best lower bound seen are within `problem.tol` of each
     other, after `max_iter` steps, at the problem's deadline, on an interrupt, or when `patience`
     steps brought nothing ("stalled"). The bounds stay valid whatever the reason. After every step,
-    `callback` gets its entry of the history, and `keep` the step and the best lower bound.
+    `callback` gets its entry of the history, and `keep` the step.
     """
     solver.check(problem)
     started = time.monotonic()
     steps = solver.steps(problem)
     best: Step | None = None
-    upper, lower, gap, since = np.inf, problem.lower, np.inf, 0
+    upper, lower, gap, since, slack = np.inf, -np.inf, np.inf, 0, 0.0
     history: list[dict[str, Any]] = []
     reason = "stalled"
     try:
@@ -258,7 +276,9 @@ def run(
         while True:
             if best is None or step.upper < upper:
                 best, upper = step, step.upper
-            lower = max(lower, step.lower)
+            lower, slack = max(lower, step.lower), max(slack, step.rounding)
+            if problem.convex:
+                check_bounds(upper, lower, slack, problem)
             since = 0 if relative_gap(upper, lower) < gap else since + 1
             gap = relative_gap(upper, lower)
             history.append(
@@ -273,7 +293,7 @@ def run(
                 }
             )
             if keep is not None:
-                keep(step, lower)
+                keep(step)
             if callback is not None:
                 callback(history[-1])
             # the first step after a warm start only repeats where the last run ended
@@ -293,6 +313,22 @@ def run(
     assert best is not None
     best = replace(best, memory=step.memory)  # the best weights, but all that was learned on the way
     return Result(best, upper, lower, reason, history, problem.n_solves)
+
+
+def check_bounds(upper: float, lower: float, slack: float, problem: Problem) -> None:
+    """Raise an error where the lower bound is above the upper one by more than rounding explains."""
+    if lower <= upper + slack:
+        return
+    raise InternalError(
+        f"The lower bound of the optimum, {lower:.9g}, is above the objective that was reached, {upper:.9g}: one of "
+        "them is wrong, so no model is returned. Either a kernel is not positive semi-definite "
+        f"({_names(problem.gram.terms)}), or the functions of a loss of your own do not fit each other "
+        f"({problem.machines[0].loss!r}), or this is a fault of kernelweave: then please report it, with the call."
+    )
+
+
+def _names(terms: Sequence[Kernel]) -> str:
+    return ", ".join(map(repr, terms[:3])) + (", ..." if len(terms) > 3 else "")
 
 
 def _why_stop(problem: Problem, gap: float, n_iter: int, max_iter: int, since: int, patience: int) -> str:

@@ -115,9 +115,9 @@ def bounded(step: Step, problem: Problem, cuts: MasterLP) -> Step:
 
     J is near its minimum long before any single coef proves that; a mixture of several does sooner.
     """
-    cuts.add_cut(step.linear, step.quad)
+    cuts.add_cut(step.linear, step.quad, step.coef)
     lower = cuts.solve()[1] if relative_gap(step.upper, step.lower) < NEAR else -np.inf
-    return with_lower(step, lower, cuts.cuts(problem))
+    return with_lower(step, lower, cuts.cuts())
 
 
 def newton_target(problem: Problem, step: Step) -> np.ndarray:

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .base import Problem
 
 
-@dataclass
+@dataclass(frozen=True)
 class Cuts:
-    """Linear lower bounds of the objective, which hold for the machines they were made with."""
+    """The coef that cuts were made of, as (rows, values at these rows): whoever takes them up proves them anew."""
 
-    linears: np.ndarray
-    quads: np.ndarray
-    machines: list[tuple[np.ndarray, np.ndarray]]
+    coefs: tuple[tuple[np.ndarray, np.ndarray], ...]
 
-    def hold(self, problem: Problem) -> bool:
-        """Say whether the problem's machines are those the cuts were made with, and its kernels as well."""
-        mine, theirs = self.machines, [(machine.C, machine.y) for machine in problem.machines]
-        same = all(
-            np.array_equal(a, b)
-            for one, other in zip(mine, theirs, strict=True)
-            for a, b in zip(one, other, strict=True)
-        )
-        if not same or self.quads.shape[1] != problem.gram.n_terms:
-            return False
-        start = problem.start
-        if start is None or not len(start.quad):
-            return True
-        quad = problem.gram.quad(start.coef)  # other kernels or samples would give it another one
-        return bool(np.allclose(quad, start.quad, rtol=1e-9, atol=1e-9 * float(np.abs(quad).max())))
+
+class Cut(NamedTuple):
+    """J(weights) ≥ linear − ½ weights·quad, and the coef that proves it, (n, n_machines)."""
+
+    linear: float
+    quad: np.ndarray
+    coef: np.ndarray
+
+
+def cuts_before(problem: Problem) -> Iterator[Cut]:
+    """Yield the cuts of the step that the problem starts from, made anew for this problem."""
+    known = None if problem.start is None else problem.start.memory
+    for rows, values in known.coefs if isinstance(known, Cuts) else ():
+        coef = np.zeros((problem.gram.n, len(problem.machines)))
+        coef[rows] = values
+        pairs = list(zip(problem.machines, coef.T, strict=True))
+        coef = np.column_stack([machine.qp.feasible(column) for machine, column in pairs])
+        linear = sum(machine.lower(column, 0.0) for machine, column in zip(problem.machines, coef.T, strict=True))
+        if np.isfinite(linear) and coef.any():  # that of coef = 0 says nothing, least of all what the unit is
+            yield Cut(linear, problem.gram.safe_quad(coef), coef)
 
 
 class MasterLP:
@@ -59,6 +63,7 @@ class MasterLP:
         self.patience = patience
         self.linears = np.empty(0)
         self.quads = np.empty((0, n_terms))
+        self._coefs: list[tuple[np.ndarray, np.ndarray]] = []
         self._idle = np.empty(0, dtype=int)
         self._scale = 1.0
         #: What the cuts say the best weights cost.
@@ -73,8 +78,11 @@ class MasterLP:
         self.highs.changeColCost(n_terms, 1.0)
         self.highs.addRow(1.0, 1.0, n_terms, np.arange(n_terms, dtype=np.int32), np.ones(n_terms))
 
-    def add_cut(self, linear: float, quad: np.ndarray) -> bool:
-        """Add θ + ½ weights·quad ≥ linear; False where its numbers are so large that HiGHS takes them for infinite."""
+    def add_cut(self, linear: float, quad: np.ndarray, coef: np.ndarray | None = None) -> bool:
+        """Add θ + ½ weights·quad ≥ linear; False where its numbers are so large that HiGHS takes them for infinite.
+
+        With coef, (n, n_machines), the cut is among those that `cuts` returns.
+        """
         if len(self.linears) == 0:
             # in units of the objective, so that HiGHS' absolute tolerances mean something
             self._scale = max(abs(linear), 0.5 * float(np.abs(quad).max())) or 1.0
@@ -85,20 +93,19 @@ class MasterLP:
         self.linears = np.append(self.linears, linear)
         self.quads = np.vstack([self.quads, quad])
         self._idle = np.append(self._idle, 0)
+        if coef is not None:
+            rows = np.flatnonzero(coef.any(axis=1))
+            self._coefs.append((rows, coef[rows]))
         return True
 
-    def cuts(self, problem: Problem) -> Cuts:
-        """Return the cuts, with what they hold for: the costs and targets of the machines."""
-        return Cuts(self.linears, self.quads, [(machine.C, machine.y) for machine in problem.machines])
+    def cuts(self) -> Cuts:
+        """Return what the cuts were made of."""
+        return Cuts(tuple(self._coefs))
 
     def recall(self, problem: Problem) -> np.ndarray | None:
-        """Take over the cuts of the step that the problem starts from, if they hold; return their best weights."""
-        known = None if problem.start is None else problem.start.memory
-        if not isinstance(known, Cuts) or not known.hold(problem):
-            return None
-        for linear, quad in zip(known.linears, known.quads, strict=True):
-            if linear != 0 or quad.any():  # that of coef = 0 says nothing, least of all what the unit is
-                self.add_cut(float(linear), quad)
+        """Make the cuts of the step that the problem starts from, for this problem; return their best weights."""
+        for cut in cuts_before(problem):
+            self.add_cut(cut.linear, cut.quad, cut.coef)
         return self.solve()[0] if len(self.linears) else None
 
     def solve(self) -> tuple[np.ndarray | None, float]:
@@ -138,3 +145,4 @@ class MasterLP:
             self.highs.deleteRows(len(old), (old + 1).astype(np.int32))
             self.linears, self.quads = np.delete(self.linears, old), np.delete(self.quads, old, axis=0)
             self._idle = np.delete(self._idle, old)
+            self._coefs = [coef for number, coef in enumerate(self._coefs) if number not in set(old.tolist())]

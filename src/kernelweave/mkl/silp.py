@@ -27,8 +27,8 @@ class SILP(Solver):
             weights = problem.start_weights()
         while True:
             step = problem.solve(weights, states, problem.inner_tol(gap))
-            master.add_cut(step.linear, step.quad)
-            gap = yield with_lower(step, bound, master.cuts(problem))
+            master.add_cut(step.linear, step.quad, step.coef)
+            gap = yield with_lower(step, bound, master.cuts())
             best, bound = master.solve()
             if best is None:  # the steps so far stay what they are
                 return

@@ -50,10 +50,10 @@ class SILPChunking(Solver):
                 states[i] = replace(moved, f=weights @ each[i]).certified(machine)
             step = problem.certify(weights, tuple(states))
             problem.n_solves += 1
-            gap = yield with_lower(step, bound, master.cuts(problem))
+            gap = yield with_lower(step, bound, master.cuts())
             value = step.linear - 0.5 * float(weights @ step.quad)
             if value > theta + self.violation * gap * abs(value) or _solved(states, problem.inner_tol(gap)):
-                master.add_cut(step.linear, step.quad)
+                master.add_cut(step.linear, step.quad, step.coef)
                 best, bound = master.solve()
                 if best is None:  # the steps so far stay what they are
                     return

@@ -96,6 +96,11 @@ class LpNorm(ClosedForm):
 
     def __init__(self, p: float = 2.0) -> None:
         self.p = float(p)
+        if not 1.0 < self.p < np.inf:
+            raise InputError(
+                f"LpNorm needs a finite p > 1, since the weights are a convex problem for no other; got p={p!r}. "
+                "For sparse weights use Simplex(), or norm=1."
+            )
 
     def start(self, n_terms: int) -> np.ndarray:
         return np.full(n_terms, n_terms ** (-1.0 / self.p))
