@@ -1,4 +1,5 @@
-"""Packing FASTA: speed beside dnaio's own iteration, memory, and how much of the packed file a look at it reads.
+"""Packing FASTA: speed beside dnaio's own iteration, memory, how much of the packed file a look at it reads, and what
+it costs to check what is read.
 
 Run as ``python benchmarks/packing.py [sequences] [length]``; the files go to a temporary folder.
 """
@@ -6,19 +7,25 @@ Run as ``python benchmarks/packing.py [sequences] [length]``; the files go to a 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 import dnaio
 import numpy as np
 
+from kernelweave import MKLClassifier, Spectrum, WeightedDegree
+from kernelweave.datasets import make_splice_sites
 from kernelweave.io import iter_fasta, pack_fasta, read_fasta
 from kernelweave.sequences import SequenceSet, as_sequences
+from kernelweave.sequences.header import BLOCK
+from kernelweave.sequences.mapped import MappedFile
 
 MEMORY = """
 import re, sys
@@ -132,6 +139,88 @@ def memory(folder: Path, n: int, length: int) -> None:
     )
 
 
+class CheckTime:
+    """CPU seconds spent on digests while the block runs, and those of all work."""
+
+    def __enter__(self) -> CheckTime:
+        self.own = self.all = 0.0
+        self._kept = {name: getattr(MappedFile, name) for name in ("_check_blocks", "changed")}
+        for name, method in self._kept.items():
+            setattr(MappedFile, name, self._timed(method))
+        self._start = time.process_time()
+        return self
+
+    def _timed(self, method):
+        def timed(*args, **options):
+            start = time.thread_time()
+            try:
+                return method(*args, **options)
+            finally:
+                self.own += time.thread_time() - start
+
+        return timed
+
+    def __exit__(self, *_: object) -> None:
+        self.all = time.process_time() - self._start
+        for name, method in self._kept.items():
+            setattr(MappedFile, name, method)
+
+
+def verification(folder: Path, n: int, rounds: int = 5) -> None:
+    """Print what it costs to compare blocks with their digests: GB/s, and the share of fits and predictions."""
+    data = np.random.default_rng(0).integers(0, 256, 1 << 26, dtype=np.uint8)
+    digests = {
+        "zlib.crc32": zlib.crc32,
+        "sha1": lambda block: hashlib.sha1(block, usedforsecurity=False).digest(),
+        "sha256": lambda block: hashlib.sha256(block).digest(),
+        "blake2b": lambda block: hashlib.blake2b(block, digest_size=16).digest(),
+    }
+    for name, work in digests.items():
+        blocks = [data[at : at + BLOCK] for at in range(0, data.size, BLOCK)]
+        taken = min(cpu_seconds(lambda work=work, blocks=blocks: list(map(work, blocks)), rounds))
+        print(f"{name:<12} on blocks of {BLOCK >> 10} KiB: {data.nbytes / taken / 1e9:5.2f} GB/s")
+    del data, blocks
+    packed, letters = folder / "x.kwseq", folder / "letters.kwseq"
+    rows = np.random.default_rng(0).integers(0, 20, 1 << 25, dtype=np.uint8)
+    as_sequences(np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", np.uint8)[rows].view("S128").ravel(), "protein").save(letters)
+    for name, path in (("packed DNA", packed), ("protein", letters)):
+        taken = min(cpu_seconds(lambda path=path: SequenceSet.open(path).verify(), rounds))
+        print(
+            f"{name}: all {path.stat().st_size / 2**20:.0f} MB checked at {path.stat().st_size / taken / 1e9:.2f} GB/s"
+        )
+    sites = folder / "sites.kwseq"
+    X, y = make_splice_sites(n, random_state=0, path=sites)
+    print(f"{'share of CPU time for digests':<56}{'all, s':>9}{'digests, s':>12}{'share':>9}")
+    for name, kernel, size in (
+        ("WeightedDegree(20)", WeightedDegree(degree=20).normalized(), n // 10),
+        (
+            "WeightedDegree(20) + Spectrum(6)",
+            WeightedDegree(degree=20).normalized() + Spectrum(k=6).normalized(),
+            n // 50,
+        ),
+    ):
+        MKLClassifier(kernel).fit(X[:300], y[:300])  # compiles
+        for first in ("fit", "predict"):
+            sites.touch()  # so that nothing counts as checked before
+            some = SequenceSet.open(sites)[: size if first == "fit" else n]
+            with CheckTime() as time_of:
+                if first == "fit":
+                    model = MKLClassifier(kernel).fit(some, y[:size])
+                else:
+                    model.decision_function(some)
+            share = f"{100 * time_of.own / time_of.all:.3f} %"
+            print(f"{f'{first}, {len(some):,} x 141, {name}':<56}{time_of.all:>9.2f}{time_of.own:>12.4f}{share:>9}")
+
+
+def cpu_seconds(work, rounds: int) -> list[float]:
+    taken = []
+    for _ in range(rounds):
+        start = time.process_time()
+        work()
+        taken.append(time.process_time() - start)
+    return taken
+
+
 def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     length = int(sys.argv[2]) if len(sys.argv) > 2 else 141
@@ -141,6 +230,7 @@ def main() -> None:
         print(f"{n:,} sequences of {length} letters, one thread")
         speeds(folder, n)
         memory(folder, n, length)
+        verification(folder, n)
 
 
 if __name__ == "__main__":

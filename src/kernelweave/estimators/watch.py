@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from ..views import Views
 
 if TYPE_CHECKING:
     from ..io.checkpoint import Checkpoint
+    from ..sequences.mapped import MappedFile
     from .keeper import Keeper
 
 #: Parameters that say when to stop, how much to say, and how to compute: not what the solution is.
@@ -40,8 +40,8 @@ class Watch:
     callbacks: Sequence[Callback] = ()
     keeper: Keeper | None = field(default=None, init=False)
     progress: Progress = field(init=False)
-    #: The files that samples are mapped from, as they were when the fit began.
-    files: dict[str, os.stat_result] = field(default_factory=dict, init=False)
+    #: The files that samples are mapped from.
+    files: list[MappedFile] = field(default_factory=list, init=False)
 
     def begin(self, model: Any, kernel: Kernel, X: Views, machines: Sequence[Machine]) -> None:
         """Start the clock, and open the checkpoint, which has to be of the same fit."""
@@ -81,32 +81,34 @@ class Watch:
         return {"keep": keep, "callback": lambda entry: progress.step(entry, last)}
 
     def end(self, results: list[Result]) -> None:
-        """Close the checkpoint."""
+        """Read what is mapped once more, and close the checkpoint."""
+        check_unchanged(self.files, surely=True)
         if self.keeper is not None:
             self.keeper.end(results)
 
 
-def mapped_files(kernel: Kernel, X: Views) -> dict[str, os.stat_result]:
-    """Return the packed files that the kernel's sequences are mapped from, and how they are now."""
+def mapped_files(kernel: Kernel, X: Views) -> list[MappedFile]:
+    """Return the packed files that the kernel's sequences are mapped from."""
     if not any(leaf.reads == "sequences" for leaf in kernel.leaves()):
-        return {}
+        return []
     from ..io.support import requests_of, seen_through
 
-    paths = [
-        seen_through(X, path).sequences(leaf.alphabet).path
+    sources = [
+        seen_through(X, path).sequences(leaf.alphabet).source
         for path, leaf in requests_of(kernel, X)
         if leaf.reads == "sequences"
     ]
-    return {path: os.stat(path) for path in paths if path is not None and os.path.exists(path)}
+    return list({id(source): source for source in sources if source is not None}.values())
 
 
-def check_unchanged(files: dict[str, os.stat_result]) -> None:
-    """Raise an error where a file was written to since; one that was replaced by another is still there for us."""
-    for path, before in files.items():
-        with suppress(FileNotFoundError):
-            now = os.stat(path)
-            if now.st_ino == before.st_ino and (now.st_mtime_ns, now.st_size) != (before.st_mtime_ns, before.st_size):
-                raise InputError(
-                    f"{path!r} was written to during the fit, so that rounds before and after it saw other sequences. "
-                    "Fit again, and leave the file alone; to replace it, write another file and rename it."
-                )
+def check_unchanged(files: Sequence[MappedFile], surely: bool = False) -> None:
+    """Raise an error where what was read is another thing now; a file that was replaced is still there for us.
+
+    Digests decide. Without `surely` they are taken only of files whose times have changed.
+    """
+    for file in files:
+        if file.changed(surely):
+            raise InputError(
+                f"{file.path!r} was written to during the fit, so that rounds before and after it saw other sequences. "
+                "Fit again, and leave the file alone; to replace it, write another file and rename it."
+            )

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import DataWarning, InputError
 from .alphabet import UNKNOWN, Alphabet, find_alphabet
-from .layout import IDENTITY, Notes, common_length, offsets_of, pack_codes
+from .layout import PACKING, Notes, common_length, offsets_of, pack_codes
 from .rules import Rules, letter_error, short_error
 from .sets import SequenceSet
 
@@ -168,7 +168,7 @@ class SequenceBuilder:
         translate(text, self._table, codes)
         if not self.packed:
             return codes, offsets, _NOWHERE
-        return pack_codes(codes, IDENTITY, offsets), offsets, np.flatnonzero(codes == UNKNOWN)
+        return pack_codes(codes, PACKING, offsets), offsets, np.flatnonzero(codes == UNKNOWN)
 
 
 def _renumbered(name: Callable[[int], str], rows: np.ndarray, i: int) -> str:

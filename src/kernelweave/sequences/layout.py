@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from .alphabet import UNKNOWN
+
 #: The table that leaves codes as they are.
 IDENTITY = np.arange(256, dtype=np.uint8)
 IDENTITY.flags.writeable = False
+#: The table that packs codes: an unknown letter is kept as the first one, so that every pair of bits is a letter.
+PACKING = IDENTITY.copy()
+PACKING[UNKNOWN] = 0
+PACKING.flags.writeable = False
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,17 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
 from .alphabet import UNKNOWN, Alphabet
-from .layout import IDENTITY, Notes, common_length, offsets_of, pack_codes, row_indices, row_starts
+from .layout import PACKING, Notes, common_length, offsets_of, pack_codes, row_indices, row_starts
 from .rules import lengths_error
+
+if TYPE_CHECKING:
+    from .mapped import MappedFile
 
 _NO_POSITIONS, _NO_NOTES = np.empty(0, np.int64), Notes()
 _BLOCK_ROWS, _BLOCK_BYTES = 1 << 14, 1 << 24
@@ -37,14 +40,18 @@ class SequenceSet:
     length : int or None
         The common length, or None when lengths vary.
     offsets : ndarray of int64, shape (n + 1,), or None
-        Where each sequence starts, in letters; needed when lengths vary.
+        Where each sequence starts, in letters; needed when lengths vary, unless the source has them.
     packed : bool
-    unknown : ndarray of int64
-        Sorted flat positions of unknown letters (packed form only).
+    unknown : ndarray of int64, or None
+        Sorted flat positions of unknown letters (packed form only); None: the source has them.
     notes : Notes
         What was met on reading.
     path : str or None
         The file the buffer is mapped from.
+    source : MappedFile or None
+        The same as it is mapped, also for a slice of it: it checks the bytes that are read for the first time.
+    at : int
+        Where the buffer starts in the file.
     """
 
     def __init__(
@@ -55,17 +62,41 @@ class SequenceSet:
         length: int | None,
         offsets: np.ndarray | None = None,
         packed: bool = False,
-        unknown: np.ndarray = _NO_POSITIONS,
+        unknown: np.ndarray | None = _NO_POSITIONS,
         notes: Notes = _NO_NOTES,
         path: str | None = None,
+        source: MappedFile | None = None,
+        at: int = 0,
     ) -> None:
         self.alphabet, self.n, self.length, self.packed = alphabet, n, length, packed
         self.notes, self.path = notes, path
-        self._buffer, self._offsets, self._unknown = buffer, offsets, unknown
+        self.source, self._at = source, at
+        self._raw, self._given_offsets, self._given_unknown = buffer, offsets, unknown
         self._derived: dict[str, Any] = {}
         for array in (buffer, offsets, unknown):
             if array is not None:
                 array.flags.writeable = False
+
+    # -- what is kept ----------------------------------------------------------------------------------------------
+
+    @property
+    def _buffer(self) -> np.ndarray:
+        """The letters as they are kept; those that are mapped are what was written, or this is an error."""
+        if self.source is not None:
+            self.source.check(self._at, self._at + self._raw.size)
+        return self._raw
+
+    @cached_property
+    def _offsets(self) -> np.ndarray | None:
+        if self._given_offsets is None and self.length is None and self.source is not None:
+            return self.source.offsets()
+        return self._given_offsets
+
+    @cached_property
+    def _unknown(self) -> np.ndarray:
+        if self._given_unknown is None:
+            return _NO_POSITIONS if self.source is None else self.source.unknown(self.n_letters)
+        return self._given_unknown
 
     # -- shape -----------------------------------------------------------------------------------------------------
 
@@ -99,7 +130,7 @@ class SequenceSet:
     @property
     def nbytes(self) -> int:
         """Bytes of the letters as they are kept."""
-        return self._buffer.nbytes + self._unknown.nbytes
+        return self._raw.nbytes + self._unknown.nbytes
 
     @cached_property
     def _starts(self) -> np.ndarray:
@@ -120,8 +151,9 @@ class SequenceSet:
             return self._unknown
         if self.alphabet.size == 256:
             return _NO_POSITIONS
-        starts = range(0, self._buffer.size, _BLOCK_BYTES)  # a mask of a whole mapped file may not fit into memory
-        parts = [at + np.flatnonzero(self._buffer[at : at + _BLOCK_BYTES] == UNKNOWN) for at in starts]
+        buffer = self._buffer
+        starts = range(0, buffer.size, _BLOCK_BYTES)  # a mask of a whole mapped file may not fit into memory
+        parts = [at + np.flatnonzero(buffer[at : at + _BLOCK_BYTES] == UNKNOWN) for at in starts]
         return np.concatenate([_NO_POSITIONS, *parts])
 
     # -- letters ---------------------------------------------------------------------------------------------------
@@ -188,19 +220,21 @@ class SequenceSet:
 
     def _slice(self, part: slice) -> SequenceSet:
         starts = self._starts_of(part)
-        buffer = self._buffer[starts[0] : starts[-1]]
+        low = int(starts[0])
+        buffer = self._raw[low : starts[-1]]
         offsets = (
             None if self.length is not None else self.offsets[part.start : part.stop + 1] - self.offsets[part.start]
         )
         unknown = self._unknown
         if unknown.size:
-            low, high = (i * self.length if offsets is None else self.offsets[i] for i in (part.start, part.stop))
-            unknown = unknown[np.searchsorted(unknown, low) : np.searchsorted(unknown, high)] - low
-        return self._like(buffer, part.stop - part.start, offsets, unknown)
+            first, end = (i * self.length if offsets is None else self.offsets[i] for i in (part.start, part.stop))
+            unknown = unknown[np.searchsorted(unknown, first) : np.searchsorted(unknown, end)] - first
+        return self._like(buffer, part.stop - part.start, offsets, unknown, self.source, self._at + low)
 
     def _take(self, rows: np.ndarray) -> SequenceSet:
         if self.length is not None:
-            buffer = self._buffer.reshape(self.n, -1)[rows].reshape(-1) if self._buffer.size else self._buffer
+            width = self._raw.size // self.n
+            buffer = self._checked(rows * width, rows * width + width).reshape(self.n, width)[rows].reshape(-1)
             offsets, first = None, rows * self.length
             ends = first + self.length
             new_first = np.arange(rows.size) * self.length
@@ -211,7 +245,8 @@ class SequenceSet:
             offsets = offsets_of(ends - first)
             starts = row_starts(offsets) if self.packed else offsets
             buffer = np.empty(int(starts[-1]), np.uint8)
-            gather(self._buffer, self._starts[rows], buffer, starts)
+            source = self._checked(self._starts[rows], self._starts[rows + 1])
+            gather(source, self._starts[rows], buffer, starts)
             new_first = offsets[:-1]
         unknown = self._unknown
         if unknown.size:
@@ -221,11 +256,27 @@ class SequenceSet:
             unknown = unknown[picked] + np.repeat(new_first - first, high - low)
         return self._like(buffer, rows.size, offsets, unknown)
 
-    def _like(self, buffer: np.ndarray, n: int, offsets: np.ndarray | None, unknown: np.ndarray) -> SequenceSet:
+    def _checked(self, lows: np.ndarray, highs: np.ndarray) -> np.ndarray:
+        """The buffer, of which only the bytes lows[i] .. highs[i] - 1 will be read."""
+        if self.source is not None:
+            self.source.check_rows(lows + self._at, highs + self._at)
+        return self._raw
+
+    def _like(
+        self,
+        buffer: np.ndarray,
+        n: int,
+        offsets: np.ndarray | None,
+        unknown: np.ndarray,
+        source: MappedFile | None = None,
+        at: int = 0,
+    ) -> SequenceSet:
         """A set of the same kind with other rows; varying lengths become a common one where they happen to agree."""
         length = self.length if offsets is None else common_length(offsets)
         offsets = offsets if length is None else None
-        return SequenceSet(self.alphabet, buffer, n, length, offsets, self.packed, unknown, self.notes)
+        return SequenceSet(
+            self.alphabet, buffer, n, length, offsets, self.packed, unknown, self.notes, None, source, at
+        )
 
     # -- other forms -----------------------------------------------------------------------------------------------
 
@@ -235,7 +286,7 @@ class SequenceSet:
             return self
         if not self.alphabet.packable:
             raise InputError(f"Two bits hold four letters; the {self.alphabet.name} alphabet has {self.alphabet.size}.")
-        buffer = pack_codes(self._buffer, IDENTITY, self.offsets)
+        buffer = pack_codes(self._buffer, PACKING, self.offsets)
         return SequenceSet(self.alphabet, buffer, self.n, self.length, self._offsets, True, self.unknown, self.notes)
 
     def unpack(self) -> SequenceSet:
@@ -300,7 +351,7 @@ class SequenceSet:
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> SequenceSet:
-        """Map a file written by `save` or `SequenceWriter`; only its header is read."""
+        """Map a file written by `save` or `SequenceWriter`; the letters are read, and checked, when they are needed."""
         from .store import open_set
 
         return open_set(path)
