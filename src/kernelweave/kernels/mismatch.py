@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import InputError
 from .explicit import ExplicitKernel, check_key, single_letters
 from .strings import whole_number
+from .values import many
 from .vocabulary import KeyVocabulary, Vocabulary
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ class Mismatch(ExplicitKernel):
         n_neighbours = sum(comb(k, i) * (alphabet.size - 1) ** i for i in range(m + 1))
         if n_neighbours > MAX_NEIGHBOURS:
             raise InputError(
-                f"{self!r} has {n_neighbours:,} neighbours for every word of {k} letters of {alphabet.name}; at most "
-                f"{MAX_NEIGHBOURS:,} are listed. Take fewer mismatches, a smaller k, or Spectrum or GappedKmer."
+                f"{self!r} has {many(n_neighbours)} neighbours for every word of {k} letters of {alphabet.name}; at "
+                f"most {MAX_NEIGHBOURS:,} are listed. Take fewer mismatches, a smaller k, or Spectrum or GappedKmer."
             )
         weights = wildcard_weights(k, m, alphabet.size) if 2 * m < k else [-1]
         n_choices = sum(comb(k, left_out) for left_out in range(len(weights)))
