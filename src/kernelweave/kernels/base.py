@@ -32,6 +32,8 @@ class Kernel(BaseEstimator):
     stored = False
     #: How `bind` may keep the kernel without its matrix: "linadd", "features", or "dense" where it may not.
     gram_kind = "dense"
+    #: True where a class is positive semi-definite by construction; others, subclasses too, are tried on the data.
+    definite = False
     _binds = ATOM
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:

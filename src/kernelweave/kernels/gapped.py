@@ -56,6 +56,7 @@ class GappedKmer(ExplicitKernel):
     k: int = 6
     reverse_complement: bool = False
     alphabet: str | Alphabet = "auto"
+    definite = True
 
     def _sizes(self) -> tuple[int, int]:
         length, k = whole_number(self, "length"), whole_number(self, "k")

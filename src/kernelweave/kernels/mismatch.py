@@ -56,6 +56,7 @@ class Mismatch(ExplicitKernel):
     k: int = 5
     mismatches: int = 1
     alphabet: str | Alphabet = "auto"
+    definite = True
 
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         from .._fast.features import mismatch_keys

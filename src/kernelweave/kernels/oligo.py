@@ -46,6 +46,7 @@ class Oligo(StringKernel):
     k: int = 3
     width: float = 2.0
     alphabet: str | Alphabet = "auto"
+    definite = True
 
     def check(self, X: Views) -> None:
         sequences = self.sequences(X)
@@ -120,6 +121,7 @@ class LocalityImproved(StringKernel):
     inner_degree: int = 3
     outer_degree: int = 1
     alphabet: str | Alphabet = "auto"
+    definite = True
 
     def check(self, X: Views) -> None:
         code_matrix(self.sequences(X))

@@ -58,6 +58,7 @@ class Spectrum(ExplicitKernel):
     reverse_complement: bool = False
     alphabet: str | Alphabet = "auto"
     splits = ("degree",)
+    definite = True
 
     def lengths(self) -> dict[int, float]:
         """Return the weight of every length of words."""

@@ -47,6 +47,8 @@ class VectorKernel(Kernel):
 class Linear(VectorKernel):
     """k(x, y) = x·y."""
 
+    definite = True
+
     def between(self, A: Any, B: Any) -> np.ndarray:
         return _dot(A, B)
 
@@ -71,6 +73,7 @@ class Polynomial(VectorKernel):
     degree: int = 3
     gamma: float | None = None
     coef0: float = 1.0
+    definite = True
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         return self._power(_dot(A, B), A.shape[1])
@@ -102,6 +105,7 @@ class RBF(VectorKernel):
     """
 
     gamma: Any = None
+    definite = True
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         if isinstance(self.gamma, (list, tuple, np.ndarray)):
@@ -127,6 +131,7 @@ class Laplacian(VectorKernel):
     """
 
     gamma: float | None = None
+    definite = True
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         return _exponential(_absolute_distances(A, B), -_gamma(self, A.shape[1]))

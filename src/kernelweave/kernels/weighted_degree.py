@@ -71,6 +71,12 @@ class WeightedDegree(StringKernel):
         # with shifts, a position weight belongs to a pair of positions and not to a word
         return "linadd" if self.position_weights is None or not self.shift else "dense"
 
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        # the default weights of distances are the coefficients of a cosine sum that is nowhere negative
+        # (Rogosinski and Szegő), other weights need not be
+        return not self.shift or self.shift_weights is None
+
     # -- parameters --------------------------------------------------------------------------------------------------
 
     def degree_weights(self, only: int | None = None) -> np.ndarray:
