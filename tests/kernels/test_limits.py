@@ -128,7 +128,7 @@ def _views(X):
         ("9" * 5000 + " * RBF()", "Cannot read"),
         ("9" * 320 + " * RBF()", "larger than any|finite number"),
         ("RBF(gamma=[" + "1," * 1_000_000 + "1])", "lists 1,000,001 items; a term has at most 100,000"),
-        ("RBF().on(" + "[" * 150 + "1" + "]" * 150 + ")", "Cannot read|nested"),
+        ("RBF().on(" + "[" * 5000 + "1" + "]" * 5000 + ")", "Cannot read|nested"),
         ("Frozen(" * 20_000 + "RBF()" + ")" * 20_000, "Cannot read|nested"),
         ("WeightedDegree(degree=2).only(degree='a')", "whole number degree"),
     ],

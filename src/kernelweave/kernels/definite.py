@@ -61,14 +61,12 @@ def lowest_eigenvalue(
     allowed = tolerance * scale * (n or m) ** 0.5
     shifted = np.array(K, dtype=np.float64)
     shifted.flat[:: m + 1] += allowed
+    searched = 0.0 if times is None else _ritz_value(times, n or m, steps)
     try:
         linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
-        return min(_lowest(np.asarray(K, dtype=np.float64)), -allowed)
-    if times is None:
-        return 0.0
-    found = _ritz_value(times, n or m, steps)
-    return found if found < -allowed else 0.0
+        return min(_lowest(np.asarray(K, dtype=np.float64)), searched, -allowed)
+    return searched if searched < -allowed else 0.0
 
 
 def _lowest(K: np.ndarray) -> float:
