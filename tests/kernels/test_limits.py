@@ -1,4 +1,4 @@
-"""Sizes that no data ask for are refused at once, by an error that names the parameter; so is text that is no kernel."""
+"""Sizes that no data ask for are refused at once, with the parameter named; so is text that is no kernel."""
 
 import numpy as np
 import pytest
