@@ -14,6 +14,7 @@ from ..memory import budget_bytes, readable
 from ..views import Views
 from .base import Combined, Gram
 from .cached import CachedGram
+from .definite import check_definite
 from .dense import DenseGram
 from .diagonal import DiagonalGram
 from .distinct import distinct_of
@@ -61,8 +62,20 @@ def bind(
     ------
     MemoryBudgetError
         Where not even a small cache fits; says how much it would take and what to do.
+    InputError
+        Where a term that was given as a function, or by a class of the user's, is no kernel on these samples.
     """
-    terms, budget = kernel.terms(X), budget_bytes(memory)
+    return check_definite(_bound(kernel.terms(X), X, budget_bytes(memory), directory, n_jobs, matrix_free))
+
+
+def _bound(
+    terms: Sequence[Kernel],
+    X: Views,
+    budget: int,
+    directory: str | Path | None,
+    n_jobs: int,
+    matrix_free: bool | None,
+) -> Gram:
     if _by_matrices(terms, X, budget, matrix_free):
         return bind_matrices(terms, X, budget, directory, n_jobs)
     grams = _unheld(terms, X, n_jobs, cache_bytes=budget // 4)

@@ -56,8 +56,17 @@ class FeatureGram(Gram):
         terms, maps = [self.terms[m] for m in picked], [self.maps[m] for m in picked]
         return FeatureGram(terms, self.X, self.n_jobs, self.factors[list(picked)], maps)
 
-    explicit = beats_matrices = True
+    explicit = True
     has_blocks = False
+
+    @property
+    def beats_matrices(self) -> bool:  # type: ignore[override]
+        # a step reads the features of a sample here, and a row of numbers, one after the other, there
+        groups = [group for one in self.maps for group in one.groups]
+        sets = [group.sequences(self.X) for group in groups]
+        means = [known.n_letters / max(1, len(known)) for known in sets]
+        found = sum(group.vocabulary.most(mean) for group, mean in zip(groups, means, strict=True))
+        return found <= self.n
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return FeatureGram(self.terms, self.X.rows(rows), self.n_jobs)

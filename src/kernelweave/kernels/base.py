@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from ..errors import InputError
 from ..views import Columns, DictViews, Views, as_views
-from .values import hashable, same_value, typed
+from .values import hashable, limited, real_number, same_value, shown, typed
 
 #: How tightly an expression binds, for printing with the fewest parentheses.
 SUM, PRODUCT, ATOM = 1, 2, 3
@@ -32,6 +32,8 @@ class Kernel(BaseEstimator):
     stored = False
     #: How `bind` may keep the kernel without its matrix: "linadd", "features", or "dense" where it may not.
     gram_kind = "dense"
+    #: True where a class is positive semi-definite by construction; others, subclasses too, are tried on the data.
+    definite = False
     _binds = ATOM
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
@@ -99,9 +101,7 @@ class Kernel(BaseEstimator):
     def __rmul__(self, other: Any) -> Kernel:
         if not isinstance(other, numbers.Real):
             return NotImplemented
-        scale = float(other)
-        if not (np.isfinite(scale) and scale >= 0):
-            raise InputError(f"A kernel can only be scaled by a finite number ≥ 0; got {other}.")
+        scale = real_number(other)
         if isinstance(self, Scaled):
             return Scaled(scale * self.scale, self.kernel)
         return Scaled(scale, self)
@@ -149,7 +149,7 @@ class Sum(Kernel):
             kernel.check(X)
 
     def terms(self, X: Views) -> tuple[Kernel, ...]:
-        return tuple(term for kernel in self.kernels for term in kernel.terms(X))
+        return limited((term for kernel in self.kernels for term in kernel.terms(X)), "The kernel")
 
     def leaves(self) -> Iterator[Kernel]:
         return (leaf for kernel in self.kernels for leaf in kernel.leaves())
@@ -233,6 +233,10 @@ class Scaled(Kernel):
     scale: float
     kernel: Kernel
     _binds = PRODUCT
+
+    def __post_init__(self) -> None:
+        if not 0 <= real_number(self.scale) < np.inf:
+            raise InputError(f"A kernel can only be scaled by a finite number ≥ 0; got {shown(self.scale)}.")
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -349,7 +353,7 @@ class PerFeature(_Wrapper):
         return Sum(self.terms(X)).compute_diag(X)
 
     def terms(self, X: Views) -> tuple[Kernel, ...]:
-        return tuple(self.kernel.on(label) for label in X.labels)
+        return limited((self.kernel.on(label) for label in X.labels), f"{self!r} on {len(X.labels):,} columns")
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"per_feature({self.kernel!r})"
@@ -375,7 +379,9 @@ def add_all(kernels: Sequence[Kernel]) -> Kernel:
 
 
 def _flat(kind: type[Sum] | type[Product], kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
-    return tuple(part for k in kernels for part in (k.kernels if isinstance(k, kind) else (k,)))
+    return limited(
+        (part for k in kernels for part in (k.kernels if isinstance(k, kind) else (k,))), f"A {kind.__name__.lower()}"
+    )
 
 
 def _inverse_root(diag: np.ndarray) -> np.ndarray:

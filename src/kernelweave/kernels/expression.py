@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import ast
 import difflib
+import warnings
 from typing import Any
 
 from ..errors import InputError
 from ..sequences import ALPHABETS, Alphabet
 from .base import Frozen, Kernel, add_all, per_feature
 from .precomputed import Function, Precomputed
+from .values import MAX_TERMS, shown
 
 #: Longest text that is read; a sum of 100,000 terms still fits.
 MAX_LENGTH = 20_000_000
+#: Most items of all the lists and arguments of one term, counted by commas before anything is read.
+MAX_ITEMS = 100_000
+#: Bits of the largest whole number that is read; what a parameter takes is far less.
+MAX_BITS = 1024
 _METHODS = ("on", "normalized", "split", "only")
 
 
@@ -20,7 +26,8 @@ def parse(text: str, matrices: dict[str, Any] | None = None) -> Kernel:
     """Read a kernel expression, as `repr` prints it.
 
     Only kernel names, numbers, strings, lists, `+`, `*`, `.on(...)`, `.normalized()` and
-    `.split(...)` are understood: the text is walked as a syntax tree and never evaluated.
+    `.split(...)` are understood: the text is walked as a syntax tree and never evaluated. A text has at most
+    20,000,000 characters and 100,000 terms, each with at most 100,000 numbers or names in lists.
 
     Parameters
     ----------
@@ -39,18 +46,35 @@ def parse(text: str, matrices: dict[str, Any] | None = None) -> Kernel:
         raise InputError(f"parse reads text; got {type(text).__name__}.")
     if len(text) > MAX_LENGTH:
         raise InputError(f"The kernel expression has {len(text):,} characters; at most {MAX_LENGTH:,} are read.")
-    kernels = []
-    for part in _summands(text):
-        try:
-            kernel = _Reader(part, matrices or {}).read(ast.parse(part, mode="eval").body)
-        except SyntaxError as error:
-            raise InputError(f"Cannot read the kernel {_short(part)}: {error.msg}.") from None
-        except (RecursionError, MemoryError):
-            raise InputError(f"The kernel {_short(part)} is nested too deeply to read.") from None
-        if not isinstance(kernel, Kernel):
-            raise InputError(f"{_short(part)} is not a kernel. Try one of {', '.join(sorted(_names()))}.")
-        kernels.append(kernel)
-    return add_all(kernels)
+    return add_all([_summand(part, matrices or {}) for part in _summands(text)])
+
+
+def _summand(text: str, matrices: dict[str, Any]) -> Kernel:
+    """Read one summand."""
+    if (items := text.count(",") + 1) > MAX_ITEMS:
+        raise InputError(f"The kernel {_short(text)} lists {items:,} items; a term has at most {MAX_ITEMS:,}.")
+    try:
+        kernel = _Reader(text, matrices).read(_tree(text))
+    except (RecursionError, MemoryError):
+        raise InputError(f"The kernel {_short(text)} is nested too deeply to read.") from None
+    if not isinstance(kernel, Kernel):
+        raise InputError(f"{_short(text)} is not a kernel. Try one of {', '.join(sorted(_names()))}.")
+    return kernel
+
+
+def _tree(text: str) -> ast.expr:
+    """Return the syntax tree, or say why there is none."""
+    try:
+        if "\\" not in text:
+            return ast.parse(text, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a backslash that escapes nothing is a mistake
+            return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise InputError(f"Cannot read the kernel {_short(text)}: {error.msg}.") from None
+    except (ValueError, Warning) as error:  # NUL, or halves of characters
+        why = "it holds half a character" if isinstance(error, UnicodeError) else str(error)
+        raise InputError(f"Cannot read the kernel {_short(text)}: {why}.") from None
 
 
 def _summands(text: str) -> list[str]:
@@ -62,6 +86,8 @@ def _summands(text: str) -> list[str]:
             escaped = letter == "\\" and not escaped
         elif letter in "'\"":
             quote = letter
+        elif letter == "#":
+            raise InputError(f"Comments are not read in a kernel; leave out {_short(text[position:])}.")
         elif letter in "([":
             depth += 1
         elif letter in ")]":
@@ -69,6 +95,8 @@ def _summands(text: str) -> list[str]:
         elif letter == "+" and depth == 0 and text[position - 1 : position] not in ("e", "E"):
             parts.append(text[start:position].strip())
             start = position + 1
+            if len(parts) >= MAX_TERMS:
+                raise InputError(f"The kernel expression has more than {MAX_TERMS:,} terms, which is the limit.")
     return [*parts, text[start:].strip()]
 
 
@@ -83,12 +111,14 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, str):
         return parse(kernel)
     if isinstance(kernel, (list, tuple)) and kernel:
+        if len(kernel) > MAX_TERMS:
+            raise InputError(f"kernel lists {len(kernel):,} terms; at most {MAX_TERMS:,} are taken.")
         return add_all([as_kernel(part) for part in kernel])
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputError(f"kernel is the class {kernel.__name__}; call it: {kernel.__name__}(...).")
     if callable(kernel):
         return Function(kernel)
-    raise InputError(f"kernel must be a kernel such as RBF(0.5), its text, or a function f(X, Y); got {kernel!r}.")
+    raise InputError(f"kernel must be a kernel such as RBF(0.5), its text, or a function f(X, Y); got {shown(kernel)}.")
 
 
 def _names() -> dict[str, Any]:
@@ -96,6 +126,13 @@ def _names() -> dict[str, Any]:
 
     others = {"Alphabet": Alphabet, "Frozen": Frozen, "per_feature": per_feature, "slice": slice}
     return {kind.__name__: kind for kind in KERNELS} | others
+
+
+def _factor(value: Any) -> type:
+    """Return what a factor of a product is: `Kernel`, `float` for any number, or something else."""
+    if isinstance(value, Kernel):
+        return Kernel
+    return float if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value)
 
 
 class _Reader:
@@ -110,7 +147,7 @@ class _Reader:
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str, bool, type(None))):
-            return node.value
+            return self._constant(node, node.value)
         if isinstance(node, (ast.List, ast.Tuple)):
             return [self.read(e) for e in node.elts] if isinstance(node, ast.List) else tuple(map(self.read, node.elts))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -122,6 +159,13 @@ class _Reader:
                 return ALPHABETS[node.id.lower()]
             raise self._unknown(node.id)
         raise self._error(node, "only kernels, numbers, strings, lists, + and * are understood")
+
+    def _constant(self, node: ast.expr, value: Any) -> Any:
+        if isinstance(value, int) and value.bit_length() > MAX_BITS:
+            raise self._error(node, f"{shown(value)} is larger than any that is read")
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise self._error(node, "half a character (a lone surrogate) names nothing")
+        return value
 
     def _operator(self, node: ast.BinOp) -> Any:
         # sums and products lean to the left, and may be long: walk down instead of recursing
@@ -143,8 +187,9 @@ class _Reader:
                 terms.append(self.read(right))
                 continue
             other = self.read(right)
-            if not (isinstance(terms[-1], Kernel) or isinstance(other, Kernel)):
-                raise self._error(node, "a product needs at least one kernel")
+            kinds = {_factor(terms[-1]), _factor(other)}
+            if Kernel not in kinds or not kinds <= {Kernel, float}:
+                raise self._error(node, "a product is made of kernels, or of a kernel and a number")
             terms[-1] = terms[-1] * other
         if len(terms) > 1 and not all(isinstance(term, Kernel) for term in terms):
             raise self._error(node, "only kernels can be added")
@@ -155,6 +200,9 @@ class _Reader:
         if any(k.arg is None for k in node.keywords):
             raise self._error(node, "** is not understood")
         kwargs = {str(k.arg): self.read(k.value) for k in node.keywords}
+        if len(kwargs) < len(node.keywords):
+            twice = next(k.arg for i, k in enumerate(node.keywords) if k.arg in {o.arg for o in node.keywords[:i]})
+            raise self._error(node, f"{twice} is given twice")
         if isinstance(node.func, ast.Attribute):
             make = self._method(self.read(node.func.value), node.func)
         elif isinstance(node.func, ast.Name):
@@ -167,7 +215,9 @@ class _Reader:
             return self._precomputed(args, kwargs)
         try:
             return make(*args, **kwargs)
-        except (TypeError, AttributeError) as error:
+        except InputError:
+            raise
+        except (TypeError, AttributeError, ValueError, ArithmeticError, LookupError) as error:
             raise self._error(node, str(error)) from None
 
     def _method(self, owner: Any, func: ast.Attribute) -> Any:
@@ -178,6 +228,8 @@ class _Reader:
     def _precomputed(self, args: list[Any], kwargs: dict[str, Any]) -> Precomputed:
         if args or set(kwargs) - {"name", "psd"}:
             raise InputError("In text, a matrix is named: Precomputed(name='expression').")
+        if not isinstance(kwargs.get("name", ""), (str, type(None))):
+            raise InputError(f"A matrix is named by a text, name='expression'; got name={shown(kwargs['name'])}.")
         return Precomputed(self.matrices.get(kwargs.get("name", "")), **kwargs)
 
     def _unknown(self, name: str) -> InputError:

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import InputError
 from .explicit import ExplicitKernel, check_key, flipped, single_letters
 from .strings import whole_number
+from .values import many
 from .vocabulary import KeyVocabulary, Vocabulary
 
 if TYPE_CHECKING:
@@ -55,14 +56,15 @@ class GappedKmer(ExplicitKernel):
     k: int = 6
     reverse_complement: bool = False
     alphabet: str | Alphabet = "auto"
+    definite = True
 
     def _sizes(self) -> tuple[int, int]:
         length, k = whole_number(self, "length"), whole_number(self, "k")
         if k > length:
             raise InputError(f"GappedKmer chooses k columns of a word: k ≤ length; got k={k} and length={length}.")
-        if comb(length, k) > MAX_CHOICES:
+        if (choices := comb(length, k)) > MAX_CHOICES:
             raise InputError(
-                f"{self!r} has {comb(length, k):,} choices of columns; at most {MAX_CHOICES:,} are listed. "
+                f"{self!r} has {many(choices)} choices of columns; at most {MAX_CHOICES:,} are listed. "
                 "Take a smaller length, or k nearer to it."
             )
         return length, k

@@ -19,6 +19,7 @@ class Identity(Kernel):
     """
 
     stored = True
+    definite = True
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         return np.eye(len(X)) if Y is None else np.zeros((len(X), len(Y)))

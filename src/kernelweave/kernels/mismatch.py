@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import InputError
 from .explicit import ExplicitKernel, check_key, single_letters
 from .strings import whole_number
+from .values import many
 from .vocabulary import KeyVocabulary, Vocabulary
 
 if TYPE_CHECKING:
@@ -21,14 +22,18 @@ if TYPE_CHECKING:
 
 #: Neighbours of one k-mer beyond which listing them is hopeless.
 MAX_NEIGHBOURS = 100_000
+#: Words with letters left out take the place of neighbours where they are fewer by this factor.
+WORTHWHILE = 2
 
 
 @dataclass(eq=False, repr=False)
 class Mismatch(ExplicitKernel):
     """k(x, y) = Σ_u φ_u(x) φ_u(y), φ_u(x) = how many k-mers of x differ from u in at most `mismatches` letters.
 
-    u runs over all words of k letters of the alphabet, whether they occur or not: every k-mer is expanded into its
-    Σ_i C(k, i) (letters − 1)^i neighbours.
+    u runs over all words of k letters of the alphabet, whether they occur or not: a k-mer has
+    Σ_i C(k, i) (letters − 1)^i neighbours. They are listed where they are few, as for DNA. With many letters the same
+    values come from fewer features, without any error: a pair of k-mers counts by the number of letters in which it
+    differs, and so do words of which up to 2 · mismatches letters are left out, as in `GappedKmer`.
 
     Parameters
     ----------
@@ -51,6 +56,7 @@ class Mismatch(ExplicitKernel):
     k: int = 5
     mismatches: int = 1
     alphabet: str | Alphabet = "auto"
+    definite = True
 
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         from .._fast.features import mismatch_keys
@@ -62,9 +68,13 @@ class Mismatch(ExplicitKernel):
         n_neighbours = sum(comb(k, i) * (alphabet.size - 1) ** i for i in range(m + 1))
         if n_neighbours > MAX_NEIGHBOURS:
             raise InputError(
-                f"{self!r} has {n_neighbours:,} neighbours for every word of {k} letters of {alphabet.name}; at most "
-                f"{MAX_NEIGHBOURS:,} are listed. Take fewer mismatches, a smaller k, or Spectrum or GappedKmer."
+                f"{self!r} has {many(n_neighbours)} neighbours for every word of {k} letters of {alphabet.name}; at "
+                f"most {MAX_NEIGHBOURS:,} are listed. Take fewer mismatches, a smaller k, or Spectrum or GappedKmer."
             )
+        weights = wildcard_weights(k, m, alphabet.size) if 2 * m < k else [-1]
+        n_choices = sum(comb(k, left_out) for left_out in range(len(weights)))
+        if min(weights) >= 0 and WORTHWHILE * n_choices <= n_neighbours:
+            return _with_wildcards(weights, k, alphabet)
         places, changes = _neighbours(k, m, alphabet.size)
         given = {"k": k, "bits": alphabet.bits, "size": alphabet.size, "places": places, "changes": changes}
         return [(1.0, KeyVocabulary(partial(mismatch_keys, **given), bits, n_neighbours))]
@@ -78,6 +88,45 @@ class Mismatch(ExplicitKernel):
             for other in product(alphabet.letters, repeat=self.k):
                 if sum(a != b for a, b in zip(word, other, strict=True)) <= self.mismatches:
                     yield 0, "".join(other), 1.0
+
+
+def shared_neighbours(k: int, m: int, size: int, d: int) -> int:
+    """Return how many words of k letters are within m letters of both of two words that differ in d places."""
+    total = 0
+    for same in range(min(m, k - d) + 1):  # changes where the two agree: they count for both
+        room, ways = m - same, comb(k - d, same) * (size - 1) ** same
+        # where the two differ, a place is as in the first, as in the second, or as in neither
+        for first in range(d + 1):
+            for second in range(d - first + 1):
+                if d - first <= room and d - second <= room:
+                    neither = d - first - second
+                    total += ways * comb(d, first) * comb(d - first, second) * (size - 2) ** neither
+    return total
+
+
+def wildcard_weights(k: int, m: int, size: int) -> list[int]:
+    """Return weights[j], j ≤ 2 m < k, with Σ_j weights[j] C(k − d, j − d) = `shared_neighbours` at every distance d.
+
+    C(k − d, j − d) is in how many ways j letters can be left out so that two words agree in the others.
+    """
+    weights: dict[int, int] = {}
+    for d in range(2 * m, -1, -1):  # words that are further apart share no neighbour
+        known = sum(weight * comb(k - d, j - d) for j, weight in weights.items())
+        weights[d] = shared_neighbours(k, m, size, d) - known
+    return [weights[j] for j in range(2 * m + 1)]
+
+
+def _with_wildcards(weights: list[int], k: int, alphabet: Alphabet) -> list[tuple[float, Vocabulary]]:
+    """Return words with some letters left out, in all ways, with the weight that their number has."""
+    from .._fast.features import gapped_keys
+
+    given = {"length": k, "bits": alphabet.bits, "size": alphabet.size, "complement": np.zeros(256, np.uint8)}
+    found: list[tuple[float, Vocabulary]] = []
+    for left_out, weight in enumerate(weights):
+        for columns in combinations(range(k), k - left_out) if weight else ():
+            keys = partial(gapped_keys, columns=np.array(columns), both=False, **given)
+            found.append((float(weight), KeyVocabulary(keys, len(columns) * alphabet.bits)))
+    return found
 
 
 def _neighbours(k: int, m: int, size: int) -> tuple[np.ndarray, np.ndarray]:

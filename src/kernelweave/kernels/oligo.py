@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..views import Views
 from .strings import StringKernel, whole_number
+from .values import MAX_POWER, real_number, shown
 from .weighted_degree import code_matrix, same_length
 
 if TYPE_CHECKING:
@@ -45,16 +46,19 @@ class Oligo(StringKernel):
     k: int = 3
     width: float = 2.0
     alphabet: str | Alphabet = "auto"
+    definite = True
 
     def check(self, X: Views) -> None:
-        self._words(self.sequences(X))
+        sequences = self.sequences(X)
+        self._words(sequences)
+        self._nearness(sequences)
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         from .._fast.oligo import oligo_block
 
         a, b = self.pair(X, Y)
         out = np.empty((len(a), len(b)))
-        oligo_block(self._words(a), self._words(b), self._nearness(), out)
+        oligo_block(self._words(a), self._words(b), self._nearness(a, b), out)
         return out
 
     def compute_diag(self, X: Views) -> np.ndarray:
@@ -62,14 +66,17 @@ class Oligo(StringKernel):
 
         sequences = self.sequences(X)
         out = np.empty(len(sequences))
-        oligo_diagonal(self._words(sequences), self._nearness(), out)
+        oligo_diagonal(self._words(sequences), self._nearness(sequences), out)
         return out
 
-    def _nearness(self) -> np.ndarray:
-        if not (isinstance(self.width, (int, float, np.number)) and 0 < self.width < np.inf):
-            raise InputError(f"Oligo needs a finite width > 0; got {self.width!r}.")
-        reach = min(int(np.sqrt(-np.log(NEGLIGIBLE) * self.width)) + 1, 1 << 26)
-        return np.exp(-(np.arange(reach) ** 2) / self.width)
+    def _nearness(self, *found: SequenceSet) -> np.ndarray:
+        """Return what a pair of words counts at every distance that occurs in these sequences."""
+        width = real_number(self.width)
+        if not 0 < width < np.inf:
+            raise InputError(f"Oligo needs a finite width > 0; got {shown(self.width)}.")
+        longest = max(int(sequences.lengths.max(initial=1)) for sequences in found)
+        reach = int(min(np.sqrt(-np.log(NEGLIGIBLE)) * np.sqrt(width) + 1.0, longest))
+        return np.exp(-(np.arange(reach) ** 2) / width)
 
     def _words(self, sequences: SequenceSet) -> Any:
         from .._fast.oligo import placed_words
@@ -114,9 +121,11 @@ class LocalityImproved(StringKernel):
     inner_degree: int = 3
     outer_degree: int = 1
     alphabet: str | Alphabet = "auto"
+    definite = True
 
     def check(self, X: Views) -> None:
         code_matrix(self.sequences(X))
+        self.window(), self._powers()
 
     def window(self) -> np.ndarray:
         """Return the weights of a window, (2 length + 1,)."""
@@ -130,7 +139,7 @@ class LocalityImproved(StringKernel):
         same_length(a, b)
         codes_a, codes_b = code_matrix(a), code_matrix(b)
         out = np.empty((len(codes_a), len(codes_b)))
-        locality_block(codes_a, codes_b, self.window(), *self._powers(), out)
+        locality_block(codes_a, codes_b, self._window(codes_a.shape[1]), *self._powers(), out)
         return out
 
     def compute_diag(self, X: Views) -> np.ndarray:
@@ -138,8 +147,14 @@ class LocalityImproved(StringKernel):
 
         codes = code_matrix(self.sequences(X))
         out = np.empty(len(codes))
-        locality_diagonal(codes, self.window(), *self._powers(), out)
+        locality_diagonal(codes, self._window(codes.shape[1]), *self._powers(), out)
         return out
 
+    def _window(self, length: int) -> np.ndarray:
+        """Return the part of a window that can lie within sequences of `length` letters."""
+        window = self.window()
+        outside = max(0, len(window) // 2 - max(0, length - 1))
+        return window[outside : len(window) - outside]
+
     def _powers(self) -> tuple[int, int]:
-        return whole_number(self, "inner_degree"), whole_number(self, "outer_degree")
+        return whole_number(self, "inner_degree", 1, MAX_POWER), whole_number(self, "outer_degree", 1, MAX_POWER)

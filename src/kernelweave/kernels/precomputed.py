@@ -12,9 +12,8 @@ import numpy as np
 from ..errors import InputError
 from ..views import Views
 from .base import Kernel
-
-#: Relative size of a negative eigenvalue that rounding may cause.
-PSD_TOLERANCE = 1e-8
+from .definite import PSD_TOLERANCE, lowest_eigenvalue, some_samples
+from .values import shown
 
 
 @dataclass(eq=False, repr=False)
@@ -33,7 +32,8 @@ class Precomputed(Kernel):
         How it prints; by default a short digest of its content.
     psd : {"error", "clip", "ignore"}
         What to do with a matrix that has negative eigenvalues: refuse it, set them to zero,
-        or go on (solvers still end, but the certificate no longer holds).
+        or go on (solvers still end, but the certificate no longer holds). Up to 4,000 training samples are proven
+        to have none; of more, a random part of 4,000 is, and a search over all finds large ones.
 
     Examples
     --------
@@ -49,6 +49,7 @@ class Precomputed(Kernel):
     psd: str = "error"
     reads = "ids"
     stored = True
+    definite = True  # checked, or ignored at the user's wish, by itself
 
     def __sklearn_clone__(self) -> Precomputed:
         twin = type(self)(self.K, self.name, self.psd)
@@ -146,14 +147,16 @@ def _checked(K: Any, psd: str, name: str) -> np.ndarray:
     if not np.isfinite(scale) or not np.isfinite(K[K.shape[1] :]).all():
         row, column = np.argwhere(~np.isfinite(K))[0]
         raise InputError(f"{name} holds NaN or infinity, first at K[{row}, {column}].")
-    if skew > 1e-8 * scale:
+    if skew > PSD_TOLERANCE * scale:
         raise InputError(
             f"{name} is not symmetric: |K - K'| reaches {skew:.3g}. Use (K + K.T) / 2 if that is what you mean."
         )
     if psd == "ignore":
         return K
-    lowest = lowest_eigenvalue(train, scale)
-    if lowest >= -PSD_TOLERANCE * scale * len(train) ** 0.5:
+    rows, n = some_samples(len(train)), len(train)
+    part = train if len(rows) == n else train[np.ix_(rows, rows)]
+    lowest = lowest_eigenvalue(part, scale, n, None if part is train else lambda v: train @ v.astype(train.dtype))
+    if lowest >= 0:
         return K
     if psd == "clip":
         return _clipped(K)
@@ -161,26 +164,6 @@ def _checked(K: Any, psd: str, name: str) -> np.ndarray:
         f"{name} is not positive semi-definite: its lowest eigenvalue is about {lowest:.3g}. "
         'Use Precomputed(K, psd="clip") to set negative eigenvalues to zero, or psd="ignore" to go on regardless.'
     )
-
-
-def lowest_eigenvalue(K: np.ndarray, scale: float) -> float:
-    """Return the lowest eigenvalue of a symmetric K, or 0 where a Cholesky factor proves it is not below rounding."""
-    from scipy import linalg
-    from scipy.sparse.linalg import eigsh
-
-    n = len(K)
-    if n == 0 or scale == 0.0:
-        return 0.0
-    shifted = np.array(K, dtype=np.float64)
-    shifted.flat[:: n + 1] += PSD_TOLERANCE * scale * n**0.5
-    try:
-        linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-        return 0.0
-    except linalg.LinAlgError:
-        if n <= 500:
-            return float(np.linalg.eigvalsh(K)[0])
-        # power iteration on a shifted matrix would do; Lanczos needs fewer products
-        return float(eigsh(np.asarray(K, dtype=np.float64), k=1, which="SA", tol=1e-3, v0=np.ones(n))[0][0])
 
 
 def _clipped(K: np.ndarray) -> np.ndarray:
@@ -193,17 +176,43 @@ def _clipped(K: np.ndarray) -> np.ndarray:
 class Function(Kernel):
     """A kernel given by a plain function f(X, Y) that returns the matrix.
 
-    It prints under its function's name, so it cannot be typed back or kept in a model file.
+    It prints under its function's name, so it cannot be typed back or kept in a model file. An estimator tries it on
+    the training samples: f must be symmetric and positive semi-definite.
+
+    Parameters
+    ----------
+    function : callable
+        f(X, Y) -> array of shape (len(X), len(Y)).
+    psd : {"error", "ignore"}
+        Refuse a function that is not symmetric or has negative eigenvalues on the training samples, or go on (solvers
+        still end, but the certificate no longer holds).
     """
 
     function: Callable[[Any, Any], Any]
+    psd: str = "error"
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        if self.psd not in ("error", "ignore"):
+            raise InputError(
+                f'psd of a function must be "error" or "ignore"; got {shown(self.psd)}. To clip negative eigenvalues, '
+                'give the matrix: Precomputed(K, psd="clip").'
+            )
+        return self.psd == "ignore"
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         other = X if Y is None else Y
-        K = np.asarray(self.function(X.native(), other.native()), dtype=np.float64)
+        K = self.function(X.native(), other.native())
+        K = np.asarray(K.toarray() if hasattr(K, "toarray") else K)
         if K.shape != (len(X), len(other)):
             raise InputError(f"{self!r} must return a matrix of shape {(len(X), len(other))}; it returned {K.shape}.")
-        return K
+        if K.dtype.kind not in "fiub":
+            raise InputError(f"{self!r} must return real numbers; it returned {K.dtype}.")
+        if not np.isfinite(K).all():
+            row, column = np.argwhere(~np.isfinite(K))[0]
+            raise InputError(f"{self!r} returned NaN or infinity, first at [{row}, {column}].")
+        return K if K.dtype in (np.float64, np.float32) else K.astype(np.float64)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"Function({getattr(self.function, '__name__', type(self.function).__name__)})"
+        psd = "" if self.psd == "error" else f", psd={self.psd!r}"
+        return f"Function({getattr(self.function, '__name__', type(self.function).__name__)}{psd})"

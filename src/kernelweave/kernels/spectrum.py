@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..views import Views
 from .explicit import ExplicitKernel, check_key, check_values, flipped
 from .strings import whole_number
+from .values import real_numbers, shown
 from .vocabulary import KeyVocabulary, LongVocabulary, Vocabulary
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Spectrum(ExplicitKernel):
     Parameters
     ----------
     k : int
-        Letters of a word, at least 1; there is no upper limit.
+        Letters of a word, from 1 to 10,000.
     values : {"count", "binary", "frequency"}
         n_u: how often, whether, or in which share of its words of that length u occurs.
     min_k : int or None
@@ -57,6 +58,7 @@ class Spectrum(ExplicitKernel):
     reverse_complement: bool = False
     alphabet: str | Alphabet = "auto"
     splits = ("degree",)
+    definite = True
 
     def lengths(self) -> dict[int, float]:
         """Return the weight of every length of words."""
@@ -66,11 +68,11 @@ class Spectrum(ExplicitKernel):
         if shortest > longest:
             raise InputError(f"Spectrum needs min_k ≤ k; got min_k={shortest} and k={longest}.")
         n = longest - shortest + 1
-        weights = np.ones(n) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        weights = np.ones(n) if self.weights is None else real_numbers(self.weights)
         if weights.shape != (n,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise InputError(
                 f"Spectrum has words of {shortest} to {longest} letters, so weights must be {n} finite numbers ≥ 0; "
-                f"got {self.weights!r}."
+                f"got {shown(self.weights)}."
             )
         return {shortest + i: float(weight) for i, weight in enumerate(weights)}
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..views import Views
 from .base import ATOM, Kernel, Normalized, _inverse_root, _Wrapper, bracketed
+from .values import MAX_LETTERS, limited, shown
 
 if TYPE_CHECKING:
     from ..sequences import Alphabet, SequenceSet
@@ -121,7 +122,9 @@ class Split(_Wrapper):
 
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         choices = _core(self.kernel).choices(X, self.by)
-        return tuple(Only(self.kernel, chosen.get("degree"), chosen.get("position")) for chosen in choices)
+        return limited(
+            (Only(self.kernel, chosen.get("degree"), chosen.get("position")) for chosen in choices), repr(self)
+        )
 
     def normalized(self) -> Kernel:
         inner = f"{bracketed(self.kernel, ATOM)}.normalized().split({self._names()})"
@@ -147,6 +150,9 @@ class Only(_Wrapper):
     def __post_init__(self) -> None:
         super().__post_init__()
         _core(self.kernel)
+        for name, value in self.chosen.items():
+            if value is not None and (not isinstance(value, (int, np.integer)) or isinstance(value, bool)):
+                raise InputError(f"A part is chosen by a whole number {name}; got {shown(value)}.")
 
     @property
     def chosen(self) -> dict[str, int | None]:
@@ -173,9 +179,11 @@ class Only(_Wrapper):
         return f"{bracketed(self.kernel, ATOM)}.only({shown})"
 
 
-def whole_number(kernel: Any, name: str, least: int = 1) -> int:
-    """Return a parameter that must be a whole number ≥ `least`, or say what it should be."""
+def whole_number(kernel: Any, name: str, least: int = 1, most: int = MAX_LETTERS) -> int:
+    """Return a parameter that must be a whole number from `least` to `most`, or say what it should be."""
     value = getattr(kernel, name)
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
-        return int(value)
-    raise InputError(f"{type(kernel).__name__} needs a whole number {name} ≥ {least}; got {value!r}.")
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise InputError(f"{type(kernel).__name__} needs a whole number {name} ≥ {least}; got {shown(value)}.")
+    if value > most:
+        raise InputError(f"{type(kernel).__name__} takes {name} up to {most:,}; got {shown(value)}.")
+    return int(value)

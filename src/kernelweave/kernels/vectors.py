@@ -12,6 +12,7 @@ from scipy import sparse
 from ..errors import InputError
 from ..views import Views
 from .base import Kernel
+from .values import MAX_POWER, real_number, real_numbers, shown
 
 #: Up to this many columns, distances are summed directly (exact, symmetric to the last bit);
 #: above, through one matrix product, which is then quicker.
@@ -46,6 +47,8 @@ class VectorKernel(Kernel):
 class Linear(VectorKernel):
     """k(x, y) = x·y."""
 
+    definite = True
+
     def between(self, A: Any, B: Any) -> np.ndarray:
         return _dot(A, B)
 
@@ -70,6 +73,7 @@ class Polynomial(VectorKernel):
     degree: int = 3
     gamma: float | None = None
     coef0: float = 1.0
+    definite = True
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         return self._power(_dot(A, B), A.shape[1])
@@ -78,12 +82,13 @@ class Polynomial(VectorKernel):
         return self._power(_squares(A), A.shape[1])
 
     def _power(self, products: np.ndarray, n_columns: int) -> np.ndarray:
-        if not (isinstance(self.degree, numbers.Integral) and self.degree >= 1):
-            raise InputError(f"Polynomial needs a whole degree ≥ 1; got {self.degree!r}.")
-        if not (np.isfinite(self.coef0) and self.coef0 >= 0):
-            raise InputError(f"Polynomial needs coef0 ≥ 0, or it is not a kernel; got {self.coef0!r}.")
+        if not (isinstance(self.degree, numbers.Integral) and 1 <= self.degree <= MAX_POWER):
+            raise InputError(f"Polynomial needs a whole degree from 1 to {MAX_POWER:,}; got {shown(self.degree)}.")
+        coef0 = real_number(self.coef0)
+        if not 0 <= coef0 < np.inf:
+            raise InputError(f"Polynomial needs coef0 ≥ 0, or it is not a kernel; got {shown(self.coef0)}.")
         products *= _gamma(self, n_columns)
-        products += self.coef0
+        products += coef0
         with np.errstate(over="ignore"):  # infinities are reported, with the term's name, where the gram is bound
             return products**self.degree
 
@@ -100,6 +105,7 @@ class RBF(VectorKernel):
     """
 
     gamma: Any = None
+    definite = True
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         if isinstance(self.gamma, (list, tuple, np.ndarray)):
@@ -125,6 +131,7 @@ class Laplacian(VectorKernel):
     """
 
     gamma: float | None = None
+    definite = True
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         return _exponential(_absolute_distances(A, B), -_gamma(self, A.shape[1]))
@@ -136,15 +143,17 @@ class Laplacian(VectorKernel):
 def _gamma(kernel: RBF | Laplacian | Polynomial, n_columns: int) -> float:
     if kernel.gamma is None:
         return 1.0 / max(n_columns, 1)
-    if not (isinstance(kernel.gamma, numbers.Real) and 0 < float(kernel.gamma) < np.inf):
-        raise InputError(f"{type(kernel).__name__} needs gamma > 0 (or None for 1 / columns); got {kernel.gamma!r}.")
-    return float(kernel.gamma)
+    gamma = real_number(kernel.gamma)
+    if not 0 < gamma < np.inf:
+        given = shown(kernel.gamma)
+        raise InputError(f"{type(kernel).__name__} needs gamma > 0 (or None for 1 / columns); got {given}.")
+    return gamma
 
 
 def _gammas(gamma: Any, n_columns: int) -> np.ndarray:
-    values = np.asarray(gamma, dtype=np.float64)
+    values = real_numbers(gamma)
     if values.shape != (n_columns,) or not (np.isfinite(values).all() and (values >= 0).all()):
-        raise InputError(f"RBF needs one gamma ≥ 0 for each of the {n_columns} columns; got {gamma!r}.")
+        raise InputError(f"RBF needs one gamma ≥ 0 for each of the {n_columns} columns; got {shown(gamma)}.")
     return values
 
 

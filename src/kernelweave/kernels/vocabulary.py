@@ -25,6 +25,10 @@ Keys = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 class Vocabulary:
     """Numbers for features: `fit` gives them out, `map` uses them and leaves out features without one."""
 
+    def most(self, n_letters: float) -> float:
+        """Return how many different features a sequence of so many letters has, at the most."""
+        return n_letters
+
     def fit(self, sequences: SequenceSet) -> Rows:
         """Number the features of these sequences, and count them."""
         raise NotImplementedError
@@ -53,6 +57,9 @@ class KeyVocabulary(Vocabulary):
         #: The features in order: feature number i is dictionary[i]; None where a key is its own number.
         self.dictionary: np.ndarray | None = None
         self._slots, self._entries = np.zeros(64, np.uint64), np.full(64, -1)
+
+    def most(self, n_letters: float) -> float:
+        return min(self.growth * n_letters, 2.0**self.bits)
 
     def _blocks(self, sequences: SequenceSet) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield keys and starts for a few rows at a time."""

@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..parallel import blocks
 from ..views import Views
 from .strings import StringKernel, whole_number
+from .values import real_numbers, shown
 
 if TYPE_CHECKING:
     from ..sequences import Alphabet, SequenceSet
@@ -33,9 +34,10 @@ class WeightedDegree(StringKernel):
     Parameters
     ----------
     degree : int
-        Longest word.
+        Longest word, up to 10,000 letters. Words longer than the sequences never occur, but the default weights
+        are spread over them as well.
     shift : int
-        Most places by which words may be moved against each other.
+        Most places by which words may be moved against each other, up to 10,000.
     weights : array of shape (degree,) or None
         Of every word length; 2 (degree − k + 1) / (degree (degree + 1)) by default.
     position_weights : array of shape (length,) or None
@@ -68,6 +70,12 @@ class WeightedDegree(StringKernel):
     def gram_kind(self) -> str:  # type: ignore[override]
         # with shifts, a position weight belongs to a pair of positions and not to a word
         return "linadd" if self.position_weights is None or not self.shift else "dense"
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        # the default weights of distances are the coefficients of a cosine sum that is nowhere negative
+        # (Rogosinski and Szegő), other weights need not be
+        return not self.shift or self.shift_weights is None
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
@@ -285,9 +293,9 @@ def _bits(*codes: np.ndarray) -> int:
 
 
 def _weights(name: str, values: Any, size: int, what: str) -> np.ndarray:
-    weights = np.asarray(values, dtype=np.float64)
+    weights = real_numbers(values)
     if weights.shape != (size,):
         raise InputError(f"{name} must be {size} numbers, {what}; got an array of shape {weights.shape}.")
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise InputError(f"{name} must be finite and ≥ 0, or it is not a kernel; got {weights.tolist()}.")
+        raise InputError(f"{name} must be finite and ≥ 0, or it is not a kernel; got {shown(weights.tolist())}.")
     return weights

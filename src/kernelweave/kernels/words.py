@@ -46,6 +46,7 @@ class BagOfWords(ExplicitKernel):
     values: str = "count"
     lower: bool = True
     alphabet: str | Alphabet = "text"
+    definite = True
 
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         check_values(self)

@@ -1,0 +1,78 @@
+"""Terms that only a trial shows to be kernels, such as plain functions, are tried on the training samples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._fast.dense import size_and_skew
+from ..errors import InputError
+from ..kernels import Kernel
+from ..kernels.definite import LANCZOS_STEPS, PSD_TOLERANCE, SINGLE_TOLERANCE, lowest_eigenvalue, some_samples, unproven
+from ..views import Views
+from .base import Gram
+from .dense import DenseGram
+
+#: Samples whose rows are asked for alone, and must be those of the whole matrix.
+FEW = 8
+#: Products with all samples where they are computed anew for each.
+FRESH_STEPS = 4
+
+
+def check_definite(gram: Gram) -> Gram:
+    """Return the gram, or say which of its terms is no kernel: not symmetric, or not positive semi-definite.
+
+    Terms made of the library's own kernels are positive semi-definite by construction, and cost nothing here.
+    """
+    for m, term in enumerate(gram.terms):
+        if unproven(term):
+            _check_term(gram, m, term)
+    return gram
+
+
+def _check_term(gram: Gram, m: int, term: Kernel) -> None:
+    n, one = gram.n, np.ones(1)
+    rows = some_samples(n)
+    alone, tolerance = _rows_alone(term, gram.X, rows)
+    own = gram.only([m]).rescaled(one)
+    held = isinstance(own, DenseGram)
+    K = own.block(rows, rows, one) if held else _real(term, term.compute(gram.X.rows(rows), None), (len(rows),) * 2)
+    scale, skew = size_and_skew(K)
+    few = np.linspace(0, len(rows) - 1, len(alone)).astype(np.int64)
+    if skew > tolerance * scale:
+        raise InputError(
+            f"The term {term!r} is no kernel: k(x, y) and k(y, x) differ by up to {skew:.3g}. A kernel is symmetric; "
+            "(f(X, Y) + f(Y, X).T) / 2 is, if that is what you mean."
+        )
+    if np.abs(alone - K[few]).max(initial=0.0) > SINGLE_TOLERANCE * scale:
+        raise InputError(
+            f"The term {term!r} is no kernel: its values for a pair of samples depend on which other samples it is "
+            "given with them. Compute what it takes from all samples beforehand."
+        )
+
+    def times(v: np.ndarray) -> np.ndarray:
+        return own.apply(v, one)
+
+    whole, steps = None if n == len(rows) else times, LANCZOS_STEPS if held else FRESH_STEPS
+    lowest = lowest_eigenvalue(K, scale, n, whole, steps, tolerance)
+    if lowest < 0:
+        raise InputError(
+            f"The term {term!r} is not positive semi-definite on these samples: its lowest eigenvalue is about "
+            f"{lowest:.3g}, so no certificate would hold. Use another kernel, Precomputed(K, psd='clip') with its "
+            "matrix, or Function(f, psd='ignore') to go on regardless."
+        )
+
+
+def _rows_alone(term: Kernel, X: Views, rows: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return a few rows of the matrix of `rows`, computed alone, and what rounding may do to such numbers."""
+    few = rows[np.linspace(0, len(rows) - 1, min(FEW, len(rows))).astype(np.int64)]
+    found = _real(term, term.compute(X.rows(few), X.rows(rows)), (len(few), len(rows)))
+    return found, SINGLE_TOLERANCE if found.dtype == np.float32 else PSD_TOLERANCE
+
+
+def _real(term: Kernel, K: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    K = np.asarray(K)
+    if K.shape != shape or K.dtype.kind not in "fiub":
+        raise InputError(f"The term {term!r} must give numbers, of shape {shape}; it gave {K.shape}, {K.dtype}.")
+    if not np.isfinite(K).all():
+        raise InputError(f"The term {term!r} gives NaN or infinity on these samples.")
+    return K if K.dtype.kind == "f" else K.astype(np.float64)
