@@ -257,14 +257,16 @@ class Question:
     weights: np.ndarray | None = None
 
     @cached_property
+    def roots(self):
+        """R_m with K_m = R_m R_m'; where K_m has negative eigenvalues, these count as zero."""
+        values, vectors = np.linalg.eigh(self.K)
+        return vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+
+    @cached_property
     def factors(self):
-        """L_m with K_m = L_m L_m', without what is nothing but rounding."""
-        found = []
-        for K in self.K:
-            values, vectors = np.linalg.eigh(K)
-            keep = values > 1e-15 * len(K) * max(values[-1], 0.0)
-            found.append(vectors[:, keep] * np.sqrt(values[keep]))
-        return found
+        """The columns L_m of R_m that are more than rounding: what they can do, R_m can do as well."""
+        sizes = [np.linalg.norm(R, axis=0) for R in self.roots]
+        return [R[:, size > 1e-7 * size.max(initial=0.0)] for R, size in zip(self.roots, sizes, strict=True)]
 
     def square(self, norms):
         """Return the least Σ norms_m² / weights_m over the set of weights."""
@@ -277,7 +279,6 @@ class Question:
 
     def dual_norm(self, quad):
         """Return the greatest Σ weights_m quad_m over the set of weights."""
-        quad = np.maximum(quad, 0.0)
         if self.weights is not None:
             return float(self.weights @ quad)
         if self.p == 1.0 or not quad.any():
@@ -305,7 +306,8 @@ class Question:
         """Return the dual objective of coefficients, (n, n_machines), made feasible first."""
         coef = np.column_stack([self._feasible(a, y) for a, y in zip(coef.T, self.Y.T, strict=True)])
         conjugate = sum(self.loss.conjugate(y, a, self.C).sum() for a, y in zip(coef.T, self.Y.T, strict=True))
-        return -float(conjugate) - 0.5 * self.dual_norm(np.einsum("mij,ik,jk->m", self.K, coef, coef, optimize=True))
+        quad = np.array([((R.T @ coef) ** 2).sum() for R in self.roots])
+        return -float(conjugate) - 0.5 * self.dual_norm(quad)
 
     def _feasible(self, a, y):
         low, high = self.loss.box(y, self.C)
