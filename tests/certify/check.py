@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 
 from kernelweave import Checkpoint, InputError, load, save
-from kernelweave.kernels import Identity
+from kernelweave.kernels import Identity, Sum
 from kernelweave.views import as_views
 
 from . import problems
@@ -93,7 +93,7 @@ class Checks:
         terms = estimator.kernel.terms(as_views(problem.X))
         self.K = np.array([np.asarray(term(problem.X), dtype=np.float64) for term in terms])
         self.weights = np.atleast_2d(model.weights_)
-        self.single = any(leaf.K.dtype == np.float32 for leaf in estimator.kernel.leaves() if hasattr(leaf, "K"))
+        self.single = problem.axes["held"] == "single" or "float32" in problem.axes["kernel"]
         self._scale()
 
     def fail(self, kind, text):
@@ -134,9 +134,13 @@ class Checks:
         self.outcome.width = (high - low) / max(abs(high), self.size, 1e-300)
         slack = ROUNDING * max(abs(low), abs(high)) + self.noise
         if not model.lower_bound_ <= high + slack:
-            self.fail("lower > optimum", f"lower_bound_ {model.lower_bound_!r}, optimum ≤ {high!r} (noise {self.noise:.2g})")
+            self.fail(
+                "lower > optimum", f"lower_bound_ {model.lower_bound_!r}, optimum ≤ {high!r} (noise {self.noise:.2g})"
+            )
         if not model.objective_ >= low - slack:
-            self.fail("objective < optimum", f"objective_ {model.objective_!r}, optimum ≥ {low!r} (noise {self.noise:.2g})")
+            self.fail(
+                "objective < optimum", f"objective_ {model.objective_!r}, optimum ≥ {low!r} (noise {self.noise:.2g})"
+            )
 
     def bracket(self):
         """Return bounds of the optimum: of the shared problem, or of one problem per class added up."""
@@ -187,19 +191,26 @@ class Checks:
             self.size += 1e-6 * (float(np.abs(a) @ size @ np.abs(a)) + float(C @ loss.value(self.Y[:, k], 0.0 * a)))
             blur = 64 * EPS * (size @ np.abs(a) + np.abs(f[:, k]) + abs(model.intercept_[k]))
             self.noise += max(float(C @ loss.value(self.Y[:, k], f[:, k] + s * blur)) - costs for s in (-1.0, 0.0, 1.0))
-            self.noise += 64 * EPS * float(np.abs(a) @ size @ np.abs(a)) + 1e-11 * abs(model.intercept_[k]) * np.abs(a).sum()
+            self.noise += (
+                64 * EPS * float(np.abs(a) @ size @ np.abs(a)) + 1e-11 * abs(model.intercept_[k]) * np.abs(a).sum()
+            )
             said = self._by_expression(kernels[k if len(kernels) > 1 else 0], k)
-            if np.abs(said - f[:, k]).max() > 1e-9 * abs(model.intercept_[k]) + (EPS32 / EPS if self.single else 64) * blur.max():
+            if (
+                np.abs(said - f[:, k]).max()
+                > 1e-9 * abs(model.intercept_[k]) + (EPS32 / EPS if self.single else 64) * blur.max()
+            ):
                 self.fail("kernel_", f"differs from the decision values by {np.abs(said - f[:, k]).max():.3g}")
         noise = self.noise * (EPS32 / EPS / 16 if self.single else 1.0)  # matrices in single precision decide in it
         if not abs(value - model.objective_) <= ROUNDING * abs(model.objective_) + noise:
-            self.fail("kept model", f"its objective is {value!r}, objective_ {model.objective_!r} (noise {self.noise:.2g})")
+            self.fail(
+                "kept model", f"its objective is {value!r}, objective_ {model.objective_!r} (noise {self.noise:.2g})"
+            )
 
     def _by_expression(self, kernel, k):
         """Return decision values as `kernel_` is documented to give them."""
-        terms = [t for t in getattr(kernel, "kernels", (kernel,)) if not any(isinstance(x, Identity) for x in t.leaves())]
-        X = self.problem.X
-        values = sum((t(X) for t in terms), start=np.zeros((len(self.C), len(self.C))))
+        X, terms = self.problem.X, kernel.kernels if isinstance(kernel, Sum) else (kernel,)
+        terms = [term for term in terms if not any(isinstance(leaf, Identity) for leaf in term.leaves())]
+        values = sum((term(X) for term in terms), start=np.zeros((len(self.C), len(self.C))))
         return values @ self.coef[:, k] + self.model.intercept_[k]
 
     def certificate(self):
@@ -244,4 +255,8 @@ def costs(problem):
     classes, codes = np.unique(y, return_inverse=True)
     by_class = compute_class_weight(estimator.class_weight, classes=classes, y=y, sample_weight=share)
     positive = [1] if len(classes) == 2 else range(len(classes))
-    return share, estimator.C * share * by_class[codes], np.column_stack([np.where(codes == k, 1.0, -1.0) for k in positive])
+    return (
+        share,
+        estimator.C * share * by_class[codes],
+        np.column_stack([np.where(codes == k, 1.0, -1.0) for k in positive]),
+    )

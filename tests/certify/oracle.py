@@ -205,7 +205,10 @@ class Program:
 
     def second_order(self, parts, size):
         """Add one cone ‖rest‖ ≤ first; a short list as factor stands for the top of a column."""
-        columns = [(at, np.pad(np.array(factor), (0, size - len(factor)))[:, None] if isinstance(factor, list) else factor) for at, factor in parts]
+        columns = [
+            (at, np.pad(np.array(factor), (0, size - len(factor)))[:, None] if isinstance(factor, list) else factor)
+            for at, factor in parts
+        ]
         self._rows(columns, 0.0, [clarabel.SecondOrderConeT(size)], size)
 
     def power(self, below, above, exponent):
@@ -314,8 +317,10 @@ class Question:
         a = np.clip(a, low, high)
         if self.loss.total:
             s = a.sum()
-            return a * (self.loss.total / s) if s >= self.loss.total else a + (high - a) * (
-                (self.loss.total - s) / max((high - a).sum(), 1e-300)
+            return (
+                a * (self.loss.total / s)
+                if s >= self.loss.total
+                else a + (high - a) * ((self.loss.total - s) / max((high - a).sum(), 1e-300))
             )
         up, down = a[a > 0].sum(), -a[a < 0].sum()
         if min(up, down) <= 0.0:

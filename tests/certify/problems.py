@@ -4,16 +4,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from kernelweave import (
     RBF,
     CustomLoss,
     Fixed,
+    GappedKmer,
     Laplacian,
     Linear,
+    LocalityImproved,
+    Mismatch,
     MKLClassifier,
     MKLOneClass,
     MKLRegressor,
+    Oligo,
     Polynomial,
     Precomputed,
     Spectrum,
@@ -29,14 +34,25 @@ CLASSIFIER_LOSSES = ("hinge", "squared_hinge", "logistic", "smooth_hinge", "squa
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared", "huber")
 TASKS = ("binary", "binary", "three shared", "three per_class", "regression", "regression", "one_class")
 POLYHEDRAL_SOLVERS = ("auto", "silp", "silp_chunking", "simple", "hessian", "analytic", "two_stage")
-NUMBERS = ("linear", "polynomial", "rbf", "laplacian", "per_feature", "product", "normalized", "function", "mixed")
+NUMBERS = (
+    "linear",
+    "polynomial",
+    "rbf",
+    "laplacian",
+    "per_feature",
+    "product",
+    "normalized",
+    "function",
+    "mixed",
+    "sparse",
+)
 MATRICES = ("precomputed", "precomputed float32", "low rank")
-STRINGS = ("spectrum", "weighted_degree", "split", "table")
+STRINGS = ("spectrum", "weighted_degree", "split", "other strings", "table")
 KINDS = NUMBERS + MATRICES + STRINGS
 #: What can be wrong with the samples, with the terms, and with the costs.
 SAMPLES = ("duplicates", "contrary duplicates", "two samples", "imbalance")
 COLUMNS = ("shifted columns", "dummies", "units", "rank one", "scaled columns")
-TERMS = ("identical terms", "scaled copies", "constant term", "zero term", "many terms")
+TERMS = ("identical terms", "scaled copies", "constant term", "zero term", "many terms", "hundreds of terms")
 COSTS = ("tiny C", "huge C", "sample weights", "zero weights", "class weights")
 PATHS = ("plain", "plain", "plain", "warm start", "resumed", "loaded")
 
@@ -52,7 +68,7 @@ class Problem:
     sample_weight: np.ndarray | None
     loss: oracle.Loss
     path: str
-    #: What was drawn, for the table.
+    #: What was drawn, for the table; "held" says how matrices are: in "double" or "single" precision, or "streamed".
     axes: dict = field(default_factory=dict)
 
 
@@ -64,16 +80,19 @@ def make(seed):
     n = _size(rng, task, wrong)
     A, y, sequences = _data(rng, task, n, wrong)
     X, kernels = _terms(rng, kind, A, sequences, wrong)
-    n, kernels = len(y), _spoiled(rng, kernels, kind, n, wrong)
+    n = len(y)
+    kernels = _spoiled(rng, kernels, kind, n, wrong)
     name = _loss_name(rng, task)
     given, loss = _loss(rng, name, task, y)
     path = _path(rng, kernels, name)
     settings = _settings(rng, task, kind, name, kernels, wrong)
     weight = _weights(rng, n, y, task, wrong)
-    norm = _norm_name(settings["norm"])
+    norm, held = _norm_name(settings["norm"]), _memory(rng, kind, kernels, X, n, settings)
     if norm == "given":
         n_terms = len(sum(kernels).terms(as_views(X))) + settings.get("learn_C", False)
-        settings["norm"] = Fixed(rng.choice([0.0, 0.3, 1.0, 20.0], p=[0.1, 0.3, 0.3, 0.3], size=n_terms) + 1e-3 * (n_terms == 1))
+        settings["norm"] = Fixed(
+            rng.choice([0.0, 0.3, 1.0, 20.0], p=[0.1, 0.3, 0.3, 0.3], size=n_terms) + 1e-3 * (n_terms == 1)
+        )
         settings["norm"].weights[0] += 0.5
     if task == "one_class":
         estimator = MKLOneClass(sum(kernels), nu=float(rng.uniform(1.5 / max(n, 3), 0.9)), **settings)
@@ -85,21 +104,30 @@ def make(seed):
         estimator = MKLClassifier(sum(kernels), loss=given, C=_cost(rng, wrong), **settings)
         estimator.weights = "per_class" if task == "three per_class" else "shared"
         if "class weights" in wrong:
-            estimator.class_weight = "balanced" if rng.random() < 0.5 else {c: 10.0 ** rng.uniform(-2, 2) for c in np.unique(y)}
+            estimator.class_weight = (
+                "balanced" if rng.random() < 0.5 else {c: 10.0 ** rng.uniform(-2, 2) for c in np.unique(y)}
+            )
     axes = {"task": str(task), "loss": name, "norm": norm, "solver": settings["solver"]}
     axes |= {"dual": settings["dual"], "kernel": kind, "scaling": str(settings["scaling"]), "path": path}
-    axes |= {"degeneracy": wrong or ("none",), "learn_C": str(settings.get("learn_C", False)), "tol": f"{settings['tol']:g}"}
+    axes |= {
+        "degeneracy": wrong or ("none",),
+        "held": held,
+        "learn_C": str(settings.get("learn_C", False)),
+        "tol": f"{settings['tol']:g}",
+    }
     return Problem(seed, estimator, X, y, weight, loss, path, axes)
 
 
 def _wrongs(rng, task, kind):
     possible = list(SAMPLES + TERMS + COSTS)
-    if kind not in ("spectrum", "weighted_degree", "split"):
+    if kind not in STRINGS or kind == "table":
         possible += COLUMNS
     if task in ("regression", "one_class"):
         possible = [one for one in possible if one not in ("contrary duplicates", "imbalance", "class weights")]
     if task == "one_class":
         possible = [one for one in possible if one not in ("tiny C", "huge C")]
+    if kind not in ("rbf", "laplacian"):
+        possible.remove("hundreds of terms")
     if task.startswith("three"):
         possible.remove("two samples")
     chosen = rng.choice(possible, size=rng.choice(4, p=[0.2, 0.4, 0.3, 0.1]), replace=False)
@@ -109,7 +137,7 @@ def _wrongs(rng, task, kind):
 def _size(rng, task, wrong):
     if "two samples" in wrong:
         return 2
-    return int(rng.integers(8, 13 if "many terms" in wrong else 41))
+    return int(rng.integers(8, 13 if "many terms" in wrong or "hundreds of terms" in wrong else 41))
 
 
 def _data(rng, task, n, wrong):
@@ -160,8 +188,9 @@ def _terms(rng, kind, A, sequences, wrong):
     """Return the data as its kernels read it, and the kernels."""
     n, d = A.shape
     many = n + 3 if "many terms" in wrong else int(rng.integers(1, 6))
+    many = 250 if "hundreds of terms" in wrong else many
     if kind in NUMBERS:
-        return A, _number_kernels(rng, kind, many, d, wrong)
+        return sparse.csr_array(A) if kind == "sparse" else A, _number_kernels(rng, kind, many, d, wrong)
     if kind in MATRICES:
         return np.arange(n), _matrices(rng, kind, many, A, wrong)
     if kind == "spectrum":
@@ -169,12 +198,20 @@ def _terms(rng, kind, A, sequences, wrong):
     if kind == "weighted_degree":
         shift = int(rng.integers(0, 2))
         return sequences, [WeightedDegree(degree=k, shift=shift * (k % 2)) for k in range(1, 1 + min(many, 5))]
+    if kind == "other strings":
+        kernels = [Mismatch(k=3), GappedKmer(length=4, k=2), Oligo(k=2), LocalityImproved(length=1)]
+        return sequences, [kernels[i] for i in rng.permutation(4)[: min(many, 4)]]
     if kind == "split":
         by = ("degree",) if rng.random() < 0.5 else ("position",)
         return sequences, [WeightedDegree(degree=3).split(*by)]
     table = pd.DataFrame(A, columns=[f"c{j}" for j in range(d)]).assign(seq=sequences)
     names = [f"c{j}" for j in range(d)]
-    kernels = [Spectrum(k=2).on("seq"), per_feature(Linear()).on(names), RBF(0.5).on(names[0]), WeightedDegree(degree=3).on("seq")]
+    kernels = [
+        Spectrum(k=2).on("seq"),
+        per_feature(Linear()).on(names),
+        RBF(0.5).on(names[0]),
+        WeightedDegree(degree=3).on("seq"),
+    ]
     return table, [kernels[i] for i in rng.permutation(4)[: int(rng.integers(1, 5))]]
 
 
@@ -193,6 +230,7 @@ def _number_kernels(rng, kind, many, d, wrong):
             "product": lambda i=i, gamma=gamma: RBF(gamma) * Linear().on([i % d]),
             "normalized": lambda i=i: Polynomial(degree=1 + i % 4).normalized(),
             "function": lambda gamma=gamma: Function(_inner) if rng.random() < 0.5 else Function(_cauchy),
+            "sparse": lambda i=i, gamma=gamma: RBF(gamma) if i % 2 else Linear(),
             "mixed": lambda i=i, gamma=gamma: [Linear(), RBF(gamma), Laplacian(gamma), Polynomial(2)][i % 4],
         }[kind]()
         kernels.append(one if rng.random() < 0.8 else float(10.0 ** rng.uniform(-3, 3)) * one)
@@ -286,7 +324,9 @@ def _path(rng, kernels, loss):
 
 
 def _settings(rng, task, kind, loss, kernels, wrong):
-    norm = [1, float(rng.choice([1.0001, 1.01, 1.2, 1.5, 2.0, 3.0, 10.0])), "fixed", "given"][rng.choice(4, p=[0.5, 0.3, 0.1, 0.1])]
+    norm = [1, float(rng.choice([1.0001, 1.01, 1.2, 1.5, 2.0, 3.0, 10.0])), "fixed", "given"][
+        rng.choice(4, p=[0.5, 0.3, 0.1, 0.1])
+    ]
     solvers = POLYHEDRAL_SOLVERS if norm == 1 else ("auto", "analytic", "two_stage")
     solver = str(rng.choice(solvers))
     if task == "one_class" and solver == "two_stage":
@@ -297,6 +337,15 @@ def _settings(rng, task, kind, loss, kernels, wrong):
     if loss in ("squared", "squared_hinge") and task != "one_class" and solver != "two_stage" and rng.random() < 0.25:
         settings["learn_C"], settings["dual"] = True, "auto"
     return settings
+
+
+def _memory(rng, kind, kernels, X, n, settings):
+    """Give some problems no more memory than single precision takes, or some of the matrices; return which."""
+    if kind not in NUMBERS or (rng.random() < 0.85 and len(kernels) < 240):
+        return "double"
+    m = len(sum(kernels).terms(as_views(X)))
+    settings["memory"] = n * n * (965 if m >= 240 else 4 * m + 8 * (m > 1))
+    return "streamed" if m >= 240 else "single"
 
 
 def _dual(rng, kernels, loss):

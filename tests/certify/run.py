@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .check import check
 
-AXES = ("task", "loss", "norm", "solver", "dual", "kernel", "degeneracy", "scaling", "path", "learn_C", "tol")
+AXES = ("task", "loss", "norm", "solver", "dual", "kernel", "degeneracy", "held", "scaling", "path", "learn_C", "tol")
 #: A bracket of the optimum that is wider than this says little.
 WIDE = 1e-6
 
