@@ -43,8 +43,8 @@ def check(seed):
     try:
         with _quiet():
             model = fitted(problem)
-    except InputError as error:
-        return Outcome(problem, "refused", [f"refused: {error}"])
+    except InputError as error:  # right only where no term tells any two samples apart
+        return Outcome(problem, "refused", [f"refused: {error}"] if Terms(problem).live.any() else [])
     except Exception as error:  # whatever it is, it is what this looks for
         return Outcome(problem, "error", [f"error: {type(error).__name__}: {error}"])
     outcome = Outcome(problem, model.stop_reason_)
@@ -81,6 +81,21 @@ def fitted(problem):
         return model
 
 
+class Terms:
+    """The matrices of all terms, and which of them are not constant on the samples that count."""
+
+    def __init__(self, problem):
+        self.share, self.C, self.Y = costs(problem)
+        self.rows = np.flatnonzero(self.C > 0)
+        terms = problem.estimator.kernel.terms(as_views(problem.X))
+        self.all = np.array([np.asarray(term(problem.X), dtype=np.float64) for term in terms])
+        self.inside = self.all[np.ix_(range(len(terms)), self.rows, self.rows)]
+        share = self.share[self.rows] / self.share[self.rows].sum()
+        self.size = np.einsum("mii,i->m", self.inside, share)
+        self.variance = self.size - np.einsum("mij,i,j->m", self.inside, share, share)
+        self.live = self.variance > 1e-12 * np.abs(self.size)
+
+
 class Checks:
     """The promises of one fitted model."""
 
@@ -88,24 +103,19 @@ class Checks:
         self.problem, self.model, self.outcome = problem, model, outcome
         estimator = problem.estimator
         self.learns_C = getattr(estimator, "learn_C", False)
-        self.share, self.C, self.Y = costs(problem)
-        self.rows = np.flatnonzero(self.C > 0)
-        terms = estimator.kernel.terms(as_views(problem.X))
-        self.K = np.array([np.asarray(term(problem.X), dtype=np.float64) for term in terms])
+        terms = Terms(problem)
+        self.share, self.C, self.Y, self.rows = terms.share, terms.C, terms.Y, terms.rows
+        self.K, self.live = terms.all, terms.live
         self.weights = np.atleast_2d(model.weights_)
-        self.single = problem.axes["held"] == "single" or "float32" in problem.axes["kernel"]
-        self._scale()
+        self.single = problem.axes["held"] != "double" or "float32" in problem.axes["kernel"]
+        self._scale(terms)
 
     def fail(self, kind, text):
         self.outcome.failures.append(f"{kind}: {text}")
 
-    def _scale(self):
-        """Scale the terms as documented, drop dead ones, and add the identity where C is learned."""
-        inside = np.ix_(range(len(self.K)), self.rows, self.rows)
-        K, share = self.K[inside], self.share[self.rows] / self.share[self.rows].sum()
-        size = np.einsum("mii,i->m", K, share)
-        variance = size - np.einsum("mij,i,j->m", K, share, share)
-        self.live = variance > 1e-12 * np.abs(size)
+    def _scale(self, terms):
+        """Scale the terms as documented, and add the identity where C is learned."""
+        K, size, variance = terms.inside, terms.size, terms.variance
         unit = size if self.problem.loss.total else variance
         total = self.share.sum() if self.problem.estimator.scaling == "trace" else 1.0
         unit = np.ones(len(K)) if self.problem.estimator.scaling is None else unit * total
@@ -118,7 +128,11 @@ class Checks:
             K, blur = np.concatenate([K, np.diag(1.0 / relative[self.rows])[None]]), np.append(blur, 1e-9)
         wrong = np.abs(self.model.scales_ - self.scales) > blur * self.scales
         if wrong.any():
-            self.fail("scales", f"scales_ {self.model.scales_[wrong]} should be {self.scales[wrong]}")
+            first = int(np.flatnonzero(wrong)[0])
+            self.fail(
+                "scales",
+                f"{wrong.sum()} wrong; of term {first} {self.model.scales_[first]!r} should be {self.scales[first]!r}",
+            )
         self.scales = np.where(wrong, self.scales, self.model.scales_)  # the same but for rounding
         self.inside = K / self.scales[:, None, None]
         if self.learns_C:

@@ -279,11 +279,11 @@ def _spoiled(rng, kernels, kind, n, wrong):
 
 
 def _ones(X, Y):
-    return np.ones((len(X), len(Y)))
+    return np.ones((X.shape[0], Y.shape[0]))
 
 
 def _zeros(X, Y):
-    return np.zeros((len(X), len(Y)))
+    return np.zeros((X.shape[0], Y.shape[0]))
 
 
 def _loss_name(rng, task):
@@ -352,7 +352,7 @@ def _dual(rng, kernels, loss):
     if rng.random() < 0.6:
         return "auto"
     # dual solvers that go through features instead of a matrix need kernels that list theirs
-    strings = all(hasattr(kernel, "alphabet") and not getattr(kernel, "shift", 0) for kernel in kernels)
+    strings = all(isinstance(k, Spectrum) or (isinstance(k, WeightedDegree) and not k.shift) for k in kernels)
     if loss in ("logistic", "smooth_hinge", "huber"):
         return "newton"
     if loss == "squared":
