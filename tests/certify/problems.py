@@ -349,10 +349,10 @@ def _memory(rng, kind, kernels, X, n, settings):
 
 
 def _dual(rng, kernels, loss):
-    if rng.random() < 0.6:
-        return "auto"
     # dual solvers that go through features instead of a matrix need kernels that list theirs
     strings = all(isinstance(k, Spectrum) or (isinstance(k, WeightedDegree) and not k.shift) for k in kernels)
+    if rng.random() < (0.2 if strings else 0.6):
+        return "auto"
     if loss in ("logistic", "smooth_hinge", "huber"):
         return "newton"
     if loss == "squared":

@@ -16,7 +16,7 @@ def test_random_problems_keep_every_promise(first):
     rows = [run.summary(seed) for seed in range(first, first + AT_ONCE)]
     assert not any(row["failures"] for row in rows), run.table(rows, 0.0)
     # an oracle that knows nothing would let everything pass
-    assert sum(row["width"] <= run.WIDE for row in rows) >= AT_ONCE - 3
+    assert sum(row["width"] <= run.WIDE for row in rows) >= AT_ONCE - 5
 
 
 def _cvxpy_loss(name, y, f):
