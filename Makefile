@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types docs bench clean
+.PHONY: help demo test lint types docs bench certify clean
 
 help: ## show this list
 	@echo "Usage: make TARGET [ARGS=\"...\"]"
@@ -34,6 +34,9 @@ docs: .venv/docs.stamp ## build the documentation into docs/_build
 
 bench: .venv/bench.stamp ## run the benchmarks
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+certify: .venv/test.stamp ## check certificates on random problems against a cone solver; ARGS="--problems 5000"
+	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m certify.run --output certify.txt $(ARGS)
 
 clean: ## remove .venv and everything that was built
 	@rm -rf .venv build dist docs/_build docs/gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache
