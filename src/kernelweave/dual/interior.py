@@ -54,7 +54,7 @@ class InteriorPoint(DualSolver):
                 break
         coef = path.coef(qp)
         moved = polish(qp, K, replace(state, coef=coef, f=K.apply(coef)))
-        return replace(moved, n_steps=state.n_steps + 1, final=path.ended, memory={"path": path})
+        return replace(moved, n_steps=state.n_steps + 1, final=path.ended, memory={"path": path, "exact": True})
 
 
 def is_open(qp: BoxQP) -> bool:
@@ -124,13 +124,14 @@ class Path:
         def product(z: np.ndarray, w: np.ndarray, x: np.ndarray, s: np.ndarray) -> float:
             return float(x @ z + s[bounded] @ w[bounded])
 
-        Hx = self.Z @ (self.Z.T @ x)
-        off = -(Hx + self.ridge * x + self.linear + self.sign * self.b - z + w)
+        Hx = self.f()
+        off = self.off()
+        worst = float(np.abs(off).max())
         left = self.total - float(self.sign @ x)
         gain = product(z, w, x, s)
         size = abs(float(self.linear @ x)) + float(x @ (Hx + self.ridge * x))
         spread = float(np.abs(Hx).max()) + float(np.abs(self.linear).max())
-        if gain <= DONE * size and float(np.abs(off).max()) <= 1e-12 * spread:
+        if gain <= DONE * size and worst <= 1e-12 * spread:
             return replace(self, ended=True)
         system = System.of(self.Z, self.ridge + z / x + w / s, self.sign)
         if system is None:
@@ -139,15 +140,15 @@ class Path:
         dz, dw = -z - z / x * dx, -w + w / s * dx
         length = _room(x, dx, s, z, dz, w, dw)
         mu = gain / n_bounds
-        after = product(z + length * dz, w + length * dw, x + length * dx, s - length * dx) / n_bounds
-        aim = mu * (after / mu) ** 3 if mu > 0 else 0.0
+        reached = product(z + length * dz, w + length * dw, x + length * dx, s - length * dx) / n_bounds
+        aim = mu * (reached / mu) ** 3 if mu > 0 else 0.0
         pull, push = (aim - dx * dz) / x - z, (aim + dx * dw) / s - w
         dx, db = system.solve(off + pull - np.where(bounded, push, 0.0), left)
         dz, dw = pull - z / x * dx, np.where(bounded, push + w / s * dx, 0.0)
         length = min(1.0, ALMOST * _room(x, dx, s, z, dz, w, dw))
         if not (np.isfinite(dx).all() and length > 1e-8):
             return replace(self, ended=True)
-        return replace(
+        after = replace(
             self,
             x=x + length * dx,
             slack=s - length * dx,
@@ -157,12 +158,28 @@ class Path:
             n_iter=self.n_iter + 1,
             ended=self.n_iter + 1 >= MAX_ITER,
         )
+        # near the end the systems may be lost in rounding, which shows where the slope does not get better
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.Z, self.Z))
+        rounding = 1e-15 * float(lengths.max(initial=0.0)) * float(lengths @ x) + 1e-9 * spread
+        return after if np.abs(after.off()).max() <= worst + rounding else replace(self, ended=True)
+
+    def f(self) -> np.ndarray:
+        """Return the decision values times their sign."""
+        return self.Z @ (self.Z.T @ self.x)
+
+    def off(self) -> np.ndarray:
+        """Return what is missing for the slope to be zero."""
+        g = self.f() + self.ridge * self.x + self.linear + self.sign * self.b
+        return self.low - self.high - g
 
     def coef(self, qp: BoxQP) -> np.ndarray:
-        """Return a point of the box near the path: what a bound pulls at by more than its distance is at that bound."""
-        curvature = np.einsum("ij,ij->i", self.Z, self.Z) + self.ridge
-        x = np.where(self.slack * curvature < self.high, self.top, np.minimum(self.x, self.top))
-        x = np.where(self.x * curvature < self.low, 0.0, x)
+        """Return a point of the box near the path: a sample is at a bound where its share of the pull is larger than
+        its share of the way to there.
+        """
+        way = np.minimum(self.top, float(self.x.max(initial=0.0)))
+        pull = max(float(np.abs(v).max(initial=1e-300)) for v in (self.low, self.high, self.linear, self.f()))
+        x = np.where(self.slack / way < self.high / pull, self.top, np.minimum(self.x, self.top))
+        x = np.where(self.x / way < self.low / pull, 0.0, x)
         a = np.zeros(len(qp.linear))
         np.add.at(a, self.who, self.sign * x)
         return repaired(qp, np.clip(a, qp.lower, qp.upper))

@@ -79,6 +79,8 @@ class Problem:
     interrupted: bool = False
     #: True once a dual solver got nowhere although f had been computed anew.
     stalled: bool = False
+    #: True once a machine was too slow for the quick way to solve it.
+    hard: bool = False
     n_solves: int = 0
     _combined: Combined | None = field(default=None, repr=False)
 
@@ -129,7 +131,7 @@ class Problem:
         dual, drift = as_dual(self.dual, machine, K), Drift(machine, K)
         state = drift.marked(dual.start(machine, K, None if state is None else state.coef).certified(machine))
         small = K.n <= EXACT_SAMPLES
-        dual.budget = self.budget
+        dual.budget, dual.hurried = self.budget, self.hard
         dual.goal = goal = EXACT_GAP if small else tol
         best, stuck = state, 0
         for turn in range(MAX_DUAL_STEPS):
@@ -154,6 +156,7 @@ class Problem:
             best = state if state.gap <= max(best.gap, ROUNDING) else best  # the later of two that look the same
             if stuck >= (4 if best.gap <= tol else 400):
                 break
+        self.hard |= "path" in state.memory
         return best if self.interrupted else drift.rebuilt(best)
 
     def restricted(self, picked: np.ndarray, step: Step) -> Problem:
