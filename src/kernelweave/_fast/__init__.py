@@ -21,12 +21,12 @@ class Compiled(CPUDispatcher):
     compiled, which is plain Python, they do not. Signals reach the main thread only, so other threads need none of it.
     """
 
-    def __call__(self, *args):
+    def __call__(self, *args, **kws):
         if _waiting or get_ident() != main_thread().ident:
-            return super().__call__(*args)
+            return super().__call__(*args, **kws)
         try:
             _wait()
-            return super().__call__(*args)
+            return super().__call__(*args, **kws)
         finally:
             _hear()
 
