@@ -13,8 +13,8 @@ from .base import DualSolver, DualState, Machine
 from .interior import can_factor, low_rank
 from .ridge import MAX_CHOLESKY, solve_free
 
-#: Steps after which the search goes on in feature space: a few are what it takes.
-SLOW = 40
+#: Steps after which the search goes on in feature space, and after which it ends: a few are what it takes.
+SLOW, END = 40, 120
 
 
 class Newton(DualSolver):
@@ -58,7 +58,7 @@ class Newton(DualSolver):
         else:
             a_new, f_new = a, f
         new = _with_feasible(machine, K, a_new, f_new, state.n_steps + 1)
-        if (a_new is a or new.n_steps >= SLOW) and can_factor(K):
+        if (a_new is a or self.hurried or new.n_steps >= SLOW) and can_factor(K):
             Z = low_rank(K, centred=machine.loss.total == 0.0)
             return replace(new, memory={"Z": Z, "normal": Z.T @ a_new, "weights": K.weights})
         return replace(new, final=a_new is a)
@@ -113,6 +113,6 @@ def in_features(machine: Machine, K: Combined, state: DualState) -> DualState:
             moved = w
     f = Z @ moved
     coef = -C * loss.slope(y, f + loss.intercept(y, f, C))  # type: ignore[attr-defined]
-    same = bool(np.array_equal(moved, w))
-    memory = state.memory | {"normal": moved}
-    return DualState(coef, K.apply(coef), n_steps=state.n_steps + 1, final=same, memory=memory)
+    final = bool(np.array_equal(moved, w)) or state.n_steps >= END
+    memory = state.memory | {"normal": moved, "exact": True}
+    return DualState(coef, K.apply(coef), n_steps=state.n_steps + 1, final=final, memory=memory)

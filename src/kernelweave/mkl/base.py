@@ -156,7 +156,7 @@ class Problem:
             best = state if state.gap <= max(best.gap, ROUNDING) else best  # the later of two that look the same
             if stuck >= (4 if best.gap <= tol else 400):
                 break
-        self.hard |= "path" in state.memory
+        self.hard |= "path" in state.memory or "normal" in state.memory
         return best if self.interrupted else drift.rebuilt(best)
 
     def restricted(self, picked: np.ndarray, step: Step) -> Problem:
@@ -307,7 +307,8 @@ def _why_stop(problem: Problem, gap: float, n_iter: int, max_iter: int, since: i
         return "max_seconds"
     if n_iter >= max_iter:
         return "max_iter"
-    return "stalled" if problem.stalled or since >= patience else ""
+    # where machines are lost in rounding, so are the weights: what a few steps do not find, many will not
+    return "stalled" if problem.stalled or since >= (patience // 5 if problem.hard else patience) else ""
 
 
 def uncertified(weights: np.ndarray, states: tuple[DualState, ...]) -> Step:
