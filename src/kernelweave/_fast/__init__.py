@@ -5,7 +5,8 @@ package loads Numba, so the layers above import from here inside the functions
 that need it.
 """
 
-import _signal  # `signal` itself takes ten times as long: it makes enumerations of all numbers
+# `signal` itself takes ten times as long: it makes enumerations of all numbers
+import _signal  # type: ignore[import-not-found]
 from _thread import get_ident
 from threading import main_thread
 
@@ -32,16 +33,17 @@ class Compiled(CPUDispatcher):
 
     def _compile_for_args(self, *args, **kws):
         if not _waiting or get_ident() != main_thread().ident:
-            return super()._compile_for_args(*args, **kws)
+            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
         _hear()
         try:
-            return super()._compile_for_args(*args, **kws)
+            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
         finally:
             _wait()
 
 
 #: The handlers of SIGINT and SIGTERM, while they wait in the main thread; and the signals that came meanwhile.
-_waiting, _noted = [], []
+_waiting: list = []
+_noted: list = []
 
 
 def _wait():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -82,7 +83,7 @@ class Path:
     linear: np.ndarray
     top: np.ndarray
     total: float
-    weights: np.ndarray | None
+    weights: Any
     x: np.ndarray
     slack: np.ndarray
     low: np.ndarray
@@ -173,8 +174,9 @@ class Path:
         return self.low - self.high - g
 
     def coef(self, qp: BoxQP) -> np.ndarray:
-        """Return a point of the box near the path: a sample is at a bound where its share of the pull is larger than
-        its share of the way to there.
+        """Return a point of the box near the path.
+
+        A sample is at a bound where its share of the pull is larger than its share of the way to there.
         """
         way = np.minimum(self.top, float(self.x.max(initial=0.0)))
         pull = max(float(np.abs(v).max(initial=1e-300)) for v in (self.low, self.high, self.linear, self.f()))

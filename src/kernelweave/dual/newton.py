@@ -14,7 +14,7 @@ from .interior import can_factor, low_rank
 from .ridge import MAX_CHOLESKY, solve_free
 
 #: Steps after which the search goes on in feature space, and after which it ends: a few are what it takes.
-SLOW, END = 40, 120
+SLOW, END = 40, 80
 
 
 class Newton(DualSolver):
@@ -106,10 +106,11 @@ def in_features(machine: Machine, K: Combined, state: DualState) -> DualState:
         here, fall, df = machine.upper(f, b, float(w @ w)), min(0.0, float(gradient @ d)), Z @ d
         while length > 1e-10:
             moved = w + length * d
-            if machine.upper(f + length * df, b + length * db, float(moved @ moved)) <= here + 1e-4 * length * fall:
+            there = machine.upper(f + length * df, b + length * db, float(moved @ moved))
+            if there <= here + 1e-4 * length * fall:
                 break
             length *= 0.5
-        else:
+        if not there < here - 1e-14 * abs(here):  # rounding is all that is left
             moved = w
     f = Z @ moved
     coef = -C * loss.slope(y, f + loss.intercept(y, f, C))  # type: ignore[attr-defined]

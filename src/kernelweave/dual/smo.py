@@ -21,8 +21,8 @@ MAX_GATHERED = 5000
 FEW, SHARE_OF_FEW, SHARE = 1000, 0.01, 0.1
 #: How many multiplications of a Cholesky factor take as long as SMO takes for one number, times six.
 POLISH_WORK = 200.0
-#: After how many numbers touched `InteriorPoint` takes over, and what it needs per n³: a third of a second, and as long as
-#: it takes itself. Where the matrix is not at hand, so many per n² are the end.
+#: After how many numbers touched `InteriorPoint` takes over, and how many more per n³: a third of a second, and as
+#: long as it takes itself. Where it cannot, so many per n² are the end.
 SLOW, SLOW_PER_CUBE, END_PER_SQUARE = 1e8, 2.0, 1000.0
 
 
@@ -56,9 +56,9 @@ class SMO(DualSolver):
     def advance(self, qp: BoxQP, K: Combined, state: DualState) -> DualState:
         """Return a better state of any BoxQP."""
         work = state.memory.get("work", 0.0)
-        if "path" in state.memory or ((self.hurried or work > SLOW + SLOW_PER_CUBE * K.n**3) and can_factor(K)):
-            if is_open(qp):
-                return InteriorPoint().advance(qp, K, state)
+        slow = self.hurried or "path" in state.memory or work > SLOW + SLOW_PER_CUBE * K.n**3
+        if slow and can_factor(K) and is_open(qp):
+            return InteriorPoint().advance(qp, K, state)
         if work > 100 * SLOW + END_PER_SQUARE * K.n**2:
             return replace(state, final=True, n_steps=state.n_steps + 1)
         if worth_polishing(qp, state):

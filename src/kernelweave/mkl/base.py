@@ -22,6 +22,8 @@ EXACT_GAP = 1e-10
 ROUNDING = 1e-14
 #: Most steps of a dual solver at one set of weights.
 MAX_DUAL_STEPS = 20_000
+#: How many of them may bring nothing; after a tenth of them the dual solver is told to take its slow but sure way.
+MAX_STUCK = 400
 #: After how many of them f is computed anew, so that the rounding of its updates cannot add up.
 REBUILD = 500
 
@@ -154,8 +156,9 @@ class Problem:
                 break
             stuck = 0 if state.gap < 0.999 * best.gap else stuck + 1
             best = state if state.gap <= max(best.gap, ROUNDING) else best  # the later of two that look the same
-            if stuck >= (4 if best.gap <= tol else 400):
+            if stuck >= (4 if best.gap <= tol else MAX_STUCK):
                 break
+            dual.hurried |= stuck >= MAX_STUCK // 10
         self.hard |= "path" in state.memory or "normal" in state.memory
         return best if self.interrupted else drift.rebuilt(best)
 
