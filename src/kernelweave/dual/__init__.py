@@ -10,12 +10,13 @@ from .active_set import ActiveSet
 from .base import DualSolver, DualState, Machine, relative_gap
 from .chunking import Chunking
 from .coordinate import Coordinate
+from .interior import InteriorPoint
 from .newton import Newton
 from .ridge import Ridge
 from .smo import SMO, minimise
 
 #: Every dual solver, in the order in which `choose` asks them; the conformance tests read this.
-DUAL_SOLVERS = (ActiveSet, Coordinate, Ridge, Newton, SMO, Chunking)
+DUAL_SOLVERS = (ActiveSet, Coordinate, Ridge, Newton, SMO, Chunking, InteriorPoint)
 
 
 def choose(machine: Machine, K: Combined | None = None) -> DualSolver:
@@ -60,6 +61,7 @@ __all__ = [
     "Coordinate",
     "DualSolver",
     "DualState",
+    "InteriorPoint",
     "Machine",
     "Newton",
     "Ridge",

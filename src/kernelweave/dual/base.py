@@ -89,6 +89,8 @@ class DualSolver:
     goal: float = 0.0
     #: Bytes that it may hold beside coef and f.
     budget: float = np.inf
+    #: True where earlier solves of the same problem showed that quick ways get nowhere.
+    hurried: bool = False
 
     def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         """Say whether this solver can solve that machine, and on that kernel where one is given."""
@@ -104,7 +106,7 @@ class DualSolver:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        given = {name: value for name, value in vars(self).items() if name not in ("goal", "budget")}
+        given = {name: value for name, value in vars(self).items() if name not in ("goal", "budget", "hurried")}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg import lapack
 
 from ..gram import Combined
 from ..losses import SmoothLoss
 from .base import DualSolver, DualState, Machine
+from .interior import can_factor, low_rank
 from .ridge import MAX_CHOLESKY, solve_free
+
+#: Steps after which the search goes on in feature space, and after which it ends: a few are what it takes.
+SLOW, END = 40, 80
 
 
 class Newton(DualSolver):
@@ -19,6 +24,9 @@ class Newton(DualSolver):
     of the model; a line search on the true objective decides how far to go. The state's
     coef is −C l'(f + b), which meets the dual constraints exactly: Σ coef = 0 is the
     condition for b.
+
+    For large C the systems of all samples are lost in rounding. Where that shows, the search goes on in feature space,
+    where they are not: f = Z w with K = Z Z'.
     """
 
     name = "newton"
@@ -31,6 +39,8 @@ class Newton(DualSolver):
         return _with_feasible(machine, K, coef, K.apply(coef), 0)
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+        if "normal" in state.memory and np.array_equal(state.memory["weights"], K.weights):
+            return in_features(machine, K, state)
         a, f = self._primal(K, state)
         b = machine.loss.intercept(machine.y, f, machine.C)
         qp = machine.loss.dual(machine.y, machine.C, f + b)
@@ -48,6 +58,9 @@ class Newton(DualSolver):
         else:
             a_new, f_new = a, f
         new = _with_feasible(machine, K, a_new, f_new, state.n_steps + 1)
+        if (a_new is a or self.hurried or new.n_steps >= SLOW) and can_factor(K):
+            Z = low_rank(K, centred=machine.loss.total == 0.0)
+            return replace(new, memory={"Z": Z, "normal": Z.T @ a_new, "weights": K.weights})
         return replace(new, final=a_new is a)
 
     def _primal(self, K: Combined, state: DualState) -> tuple[np.ndarray, np.ndarray]:
@@ -71,3 +84,36 @@ def _directional(
     """Return the slope of the primal objective along the step; never positive."""
     slope = machine.C * machine.loss.slope(machine.y, f + b)  # type: ignore[attr-defined]
     return min(0.0, float(slope @ (df + db) + da @ f))
+
+
+def in_features(machine: Machine, K: Combined, state: DualState) -> DualState:
+    """Return the state after a Newton step on the normal w and the intercept."""
+    loss, y, C, Z, w = machine.loss, machine.y, machine.C, state.memory["Z"], state.memory["normal"]
+    f = Z @ w
+    b = loss.intercept(y, f, C)
+    qp = loss.dual(y, C, f + b)
+    slope, curvature = C * loss.slope(y, f + b), 1.0 / qp.ridge  # type: ignore[attr-defined]
+    ZD = Z * curvature[:, None]
+    mean = ZD.sum(axis=0) / curvature.sum()  # the best change of b for a change d of w is −mean·d − its own slope
+    H = ZD.T @ Z - np.outer(mean, mean) * curvature.sum()
+    H.flat[:: len(w) + 1] += 1.0
+    gradient = w + Z.T @ slope - mean * slope.sum()
+    factor, failed = lapack.dpotrf(H, lower=1, clean=0)
+    length, moved = (0.0, w) if failed or not len(w) else (1.0, w)
+    if length:
+        d = -lapack.dpotrs(factor, gradient, lower=1)[0]
+        db = -float(mean @ d) - float(slope.sum() / curvature.sum())
+        here, fall, df = machine.upper(f, b, float(w @ w)), min(0.0, float(gradient @ d)), Z @ d
+        while length > 1e-10:
+            moved = w + length * d
+            there = machine.upper(f + length * df, b + length * db, float(moved @ moved))
+            if there <= here + 1e-4 * length * fall:
+                break
+            length *= 0.5
+        if not there < here - 1e-14 * abs(here):  # rounding is all that is left
+            moved = w
+    f = Z @ moved
+    coef = -C * loss.slope(y, f + loss.intercept(y, f, C))  # type: ignore[attr-defined]
+    final = bool(np.array_equal(moved, w)) or state.n_steps >= END
+    memory = state.memory | {"normal": moved, "exact": True}
+    return DualState(coef, K.apply(coef), n_steps=state.n_steps + 1, final=final, memory=memory)

@@ -9,6 +9,7 @@ import numpy as np
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
 from .base import DualSolver, DualState, Machine
+from .interior import InteriorPoint, can_factor, is_open
 from .polish import MAX_FREE, free_set, polish
 
 #: Work of one call of the jitted loop, in numbers touched: about a tenth of a second.
@@ -20,6 +21,9 @@ MAX_GATHERED = 5000
 FEW, SHARE_OF_FEW, SHARE = 1000, 0.01, 0.1
 #: How many multiplications of a Cholesky factor take as long as SMO takes for one number, times six.
 POLISH_WORK = 200.0
+#: After how many numbers touched `InteriorPoint` takes over, and how many more per n³: a third of a second, and as
+#: long as it takes itself. Where it cannot, so many per n² are the end.
+SLOW, SLOW_PER_CUBE, END_PER_SQUARE = 1e8, 2.0, 1000.0
 
 
 class SMO(DualSolver):
@@ -29,7 +33,8 @@ class SMO(DualSolver):
     left (a hundredth, of few samples): all of them at first, then those that are not clearly at a bound, gathered
     into a small matrix that stays near the processor. Where the matrix is not held, the set has at
     most `working_set` samples, the worst violators. Where few samples lie strictly between their
-    bounds, `polish` finds their exact values.
+    bounds, `polish` finds their exact values. Where turns get nowhere, as they do for large C and few features,
+    `InteriorPoint` does the rest.
 
     Parameters
     ----------
@@ -50,6 +55,12 @@ class SMO(DualSolver):
 
     def advance(self, qp: BoxQP, K: Combined, state: DualState) -> DualState:
         """Return a better state of any BoxQP."""
+        work = state.memory.get("work", 0.0)
+        slow = self.hurried or "path" in state.memory or work > SLOW + SLOW_PER_CUBE * K.n**3
+        if slow and can_factor(K) and is_open(qp):
+            return InteriorPoint().advance(qp, K, state)
+        if work > 100 * SLOW + END_PER_SQUARE * K.n**2:
+            return replace(state, final=True, n_steps=state.n_steps + 1)
         if worth_polishing(qp, state):
             state = polish(qp, K, state)
         climb, fall = scores(qp, state.coef, state.f)

@@ -25,6 +25,8 @@ ROUNDING = 1e-14
 ROUNDING_SHARE = 1e-9
 #: Most steps of a dual solver at one set of weights.
 MAX_DUAL_STEPS = 20_000
+#: How many of them may bring nothing; after a tenth of them the dual solver is told to take its slow but sure way.
+MAX_STUCK = 400
 #: After how many of them f is computed anew, so that the rounding of its updates cannot add up.
 REBUILD = 500
 
@@ -87,6 +89,8 @@ class Problem:
     interrupted: bool = False
     #: True once a dual solver got nowhere although f had been computed anew.
     stalled: bool = False
+    #: True once a machine was too slow for the quick way to solve it.
+    hard: bool = False
     n_solves: int = 0
     _combined: Combined | None = field(default=None, repr=False)
 
@@ -147,7 +151,7 @@ class Problem:
         dual, drift = as_dual(self.dual, machine, K), Drift(machine, K)
         state = drift.marked(dual.start(machine, K, None if state is None else state.coef).certified(machine))
         small = K.n <= EXACT_SAMPLES
-        dual.budget = self.budget
+        dual.budget, dual.hurried = self.budget, self.hard
         dual.goal = goal = EXACT_GAP if small else tol
         best, stuck = state, 0
         for turn in range(MAX_DUAL_STEPS):
@@ -170,8 +174,10 @@ class Problem:
                 break
             stuck = 0 if state.gap < 0.999 * best.gap else stuck + 1
             best = state if state.gap <= max(best.gap, ROUNDING) else best  # the later of two that look the same
-            if stuck >= (4 if best.gap <= tol else 400):
+            if stuck >= (4 if best.gap <= tol else MAX_STUCK):
                 break
+            dual.hurried |= stuck >= MAX_STUCK // 10
+        self.hard |= "path" in state.memory or "normal" in state.memory
         return best if self.interrupted else drift.rebuilt(best)
 
     def restricted(self, picked: np.ndarray, step: Step) -> Problem:
@@ -340,7 +346,8 @@ def _why_stop(problem: Problem, gap: float, n_iter: int, max_iter: int, since: i
         return "max_seconds"
     if n_iter >= max_iter:
         return "max_iter"
-    return "stalled" if problem.stalled or since >= patience else ""
+    # where machines are lost in rounding, so are the weights: what a few steps do not find, many will not
+    return "stalled" if problem.stalled or since >= (patience // 5 if problem.hard else patience) else ""
 
 
 def uncertified(weights: np.ndarray, states: tuple[DualState, ...]) -> Step:
