@@ -81,6 +81,10 @@ class Gram:
         """
         return self.quad(coef)
 
+    def exact_apply(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return Σ_m weights[m] K_m @ coef in double precision, whatever precision the matrices are held in."""
+        return self.apply(coef, weights)
+
     def quad_columns(self, coef: np.ndarray) -> np.ndarray:
         """Return coef_c' K_m coef_c per term m and column c, (n_terms, n_columns)."""
         return np.einsum("mic,ic->mc", self.apply_each(coef), coef)

@@ -122,6 +122,16 @@ class DenseGram(Gram):
                 quad[m] += self.factors[m] * most
         return quad
 
+    def exact_apply(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        support, out = support_of(coef.reshape(self.n, -1)), np.zeros_like(coef)
+        X, some = self.X.rows(support), coef[support]
+        for m in np.flatnonzero(weights).tolist():
+            if self.terms[m].stored or not self.only([m]).single:
+                out += self.only([m]).apply(coef, weights[[m]])
+            else:
+                out += weights[m] * self.factors[m] * apply_at(self.terms[m], X, some, self.X)
+        return out
+
     def matrix_of(self, m: int) -> np.ndarray:
         """Return K_m without its factor."""
         stack, position = self.places[m]

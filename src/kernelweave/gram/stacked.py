@@ -62,6 +62,10 @@ class StackedGram(Gram):
     def safe_quad(self, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
         return np.concatenate([gram.safe_quad(coef, exact=exact) for gram in self.grams])
 
+    def exact_apply(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        parts = zip(self.grams, self._split(weights), strict=True)
+        return np.sum([gram.exact_apply(coef, part) for gram, part in parts], axis=0)
+
     @property
     def single(self) -> bool:  # type: ignore[override]
         return any(gram.single for gram in self.grams)

@@ -143,6 +143,14 @@ class Problem:
             safe = self._bounded(step, self.gram.safe_quad(coef, exact=True))
         return safe
 
+    def exactly(self, step: Step) -> Step:
+        """Return the step with its decision values and its upper bound in double precision."""
+        f = self.gram.exact_apply(step.coef, step.weights)
+        K, states = self.combined(step.weights), []
+        for machine, state, column in zip(self.machines, step.states, f.T, strict=True):
+            states.append(replace(state, f=np.ascontiguousarray(column)).certified(machine.at(K)))
+        return replace(step, states=tuple(states), upper=sum(state.upper for state in states))
+
     def _bounded(self, step: Step, quad: np.ndarray) -> Step:
         return replace(step, quad=quad, lower=step.linear - 0.5 * self.norm.dual_norm(quad))
 
@@ -283,7 +291,7 @@ def run(
             if best is None or step.upper < upper:
                 best, upper = step, step.upper
             lower, slack = max(lower, step.lower), max(slack, step.rounding)
-            if problem.convex:
+            if problem.convex and not problem.gram.single:
                 check_bounds(upper, lower, slack, problem)
             since = 0 if relative_gap(upper, lower) < gap else since + 1
             gap = relative_gap(upper, lower)
@@ -318,6 +326,13 @@ def run(
         steps.close()
     assert best is not None
     best = replace(best, memory=step.memory)  # the best weights, but all that was learned on the way
+    if problem.gram.single:  # up to here, upper was that of rounded matrices
+        best = problem.exactly(best)
+        upper = best.upper
+        if problem.convex:
+            check_bounds(upper, lower, slack, problem)
+        if reason == "converged" and relative_gap(upper, lower) > problem.tol:
+            reason = "stalled"
     return Result(best, upper, lower, reason, history, problem.n_solves)
 
 
