@@ -71,7 +71,7 @@ def test_time_at_large_C_buys_the_right_machine():
     model = fitted(MKLClassifier(Linear(), C=1e4, scaling=None), X, labels)
     theirs = SVC(C=1e2, kernel="linear", tol=1e-6).fit(X, labels)
     ours = fitted(MKLClassifier(Linear(), C=1e2, scaling=None), X, labels)
-    assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+    assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
     assert np.isclose(model.objective_ / 1e4, ours.objective_ / 1e2, rtol=1e-3)  # all of it is loss
 
 

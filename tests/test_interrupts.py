@@ -27,7 +27,6 @@ from kernelweave import MKLClassifier
 from kernelweave._fast import jit
 from kernelweave.kernels import *
 
-@jit
 def two_arrays(n):
     total = 0.0
     for i in range(n):
@@ -40,7 +39,7 @@ many = rng.standard_normal((20000, 5))
 words = ["".join(row) for row in rng.choice(list("ACGT"), (400, 120))]
 labels = np.sign(rng.standard_normal(400))
 model = MKLClassifier(RBF()).fit(X, y)
-two_arrays(1)
+two_arrays = jit(two_arrays)  # compiled where it is first called
 
 def work():
     WORK
@@ -57,12 +56,13 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_row_10_ctrl_c_is_heard_in_every_phase(name):
+def test_row_10_ctrl_c_is_heard_in_every_phase(name, tmp_path):
     rng = np.random.default_rng(sum(map(ord, name)))
     reset = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
-    script = SCRIPT.replace("WORK", WORK[name])
+    script = tmp_path / "work.py"  # compiled functions are kept beside their file
+    script.write_text(SCRIPT.replace("WORK", WORK[name]))
     process = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=reset
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=reset
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
@@ -71,6 +71,12 @@ def test_row_10_ctrl_c_is_heard_in_every_phase(name):
     assert process.returncode == 130, err
     assert out == "interrupted\n"
     assert "SystemError" not in err
+
+
+def forever(spin, timer):
+    timer.start()
+    while True:
+        spin(1_000_000)
 
 
 def test_a_compiled_call_finishes_before_a_handler_raises():
@@ -95,10 +101,8 @@ def test_a_compiled_call_finishes_before_a_handler_raises():
     try:
         for _ in range(3):
             timer = threading.Timer(0.01, signal.raise_signal, [signal.SIGINT])
-            timer.start()
             with pytest.raises(KeyboardInterrupt):
-                while True:
-                    spin(1_000_000)
+                forever(spin, timer)
             timer.join()
             assert signal.getsignal(signal.SIGINT) is handler
         assert heard == [signal.SIGINT] * 3

@@ -110,7 +110,7 @@ def in_features(machine: Machine, K: Combined, state: DualState) -> DualState:
             if there <= here + 1e-4 * length * fall:
                 break
             length *= 0.5
-        if not there < here - 1e-14 * abs(here):  # rounding is all that is left
+        else:
             moved = w
     f = Z @ moved
     coef = -C * loss.slope(y, f + loss.intercept(y, f, C))  # type: ignore[attr-defined]
