@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 #: Bytes of kernel values that are computed at a time where they are not kept.
 BLOCK_BYTES = 64 * 2**20
+
+#: Samples that the sizes of the terms are taken from.
+SIZE_SAMPLES = 256
 
 
 class Gram:
@@ -109,6 +113,12 @@ class Gram:
     def diag_each(self) -> np.ndarray:
         """Return the diagonal of every K_m, without its factor."""
         return np.array([term.compute_diag(self.X) for term in self.terms])
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The largest k(x, x) of every term among some samples, with its factor."""
+        some = self.X.rows(np.unique(np.linspace(0, self.n - 1, min(self.n, SIZE_SAMPLES)).astype(np.int64)))
+        return np.array([f * term.compute_diag(some).max() for f, term in zip(self.factors, self.terms, strict=True)])
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
         """Return the gram of some of the samples, without factors, where that is cheap; None where it is not."""

@@ -23,6 +23,8 @@ EXACT_GAP = 1e-10
 ROUNDING = 1e-14
 #: How far the lower bound may be above the upper one, as a share of the numbers that they are summed up from.
 ROUNDING_SHARE = 1e-9
+#: How far coef' K coef may be off by rounding, as a share of √n Σ coef_i² K_ii (measured: a sixth of this).
+EPSILON = 2.0**-52
 #: Most steps of a dual solver at one set of weights.
 MAX_DUAL_STEPS = 20_000
 #: How many of them may bring nothing; after a tenth of them the dual solver is told to take its slow but sure way.
@@ -152,6 +154,9 @@ class Problem:
         return replace(step, states=tuple(states), upper=sum(state.upper for state in states))
 
     def _bounded(self, step: Step, quad: np.ndarray) -> Step:
+        # coef' K_m coef may be next to nothing beside what it is summed up from, coef_i² K_ii, as at very high C
+        squares = sum(float(state.coef @ state.coef) for state in step.states)
+        quad = quad + EPSILON * self.gram.n**0.5 * squares * self.gram.sizes
         return replace(step, quad=quad, lower=step.linear - 0.5 * self.norm.dual_norm(quad))
 
     def _solve_one(self, number: int, K: Combined, state: DualState | None, tol: float) -> DualState:
