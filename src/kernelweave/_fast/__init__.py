@@ -7,9 +7,19 @@ that need it.
 
 from numba import njit
 
-#: The one decorator: compiled once per machine, and free of the interpreter's
-#: lock, so that plain threads can run blocks side by side (see `kernelweave.parallel`).
-jit = njit(cache=True, nogil=True, error_model="numpy")
+from .kept import checked
 
-#: The same for loops whose sums may be reordered, so that they use vector units.
-jit_fastmath = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"})
+_COMMON = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+
+def jit(function):
+    """The one decorator: compiled once per machine, and free of the interpreter's lock.
+
+    So plain threads can run blocks side by side (see `kernelweave.parallel`).
+    """
+    return checked(njit(**_COMMON)(function))
+
+
+def jit_fastmath(function):
+    """The same for loops whose sums may be reordered, so that they use vector units."""
+    return checked(njit(**_COMMON, fastmath={"reassoc", "contract", "nsz", "nnan"})(function))

@@ -32,6 +32,7 @@ from ..views import Views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
 from .extras import highest_C, learned_C, with_ridge, with_widths
 from .terms import Terms, prepare_terms
+from .trained import remember
 from .watch import Watch
 
 
@@ -61,7 +62,15 @@ class BaseMKL(BaseEstimator):
     def _loss(self) -> Loss:
         raise NotImplementedError
 
-    def _fit_problem(self, X: Views, targets: list[np.ndarray], C: np.ndarray, share: np.ndarray, watch: Watch) -> None:
+    def _fit_problem(
+        self,
+        X: Views,
+        targets: list[np.ndarray],
+        C: np.ndarray,
+        share: np.ndarray,
+        watch: Watch,
+        target: Any = None,
+    ) -> None:
         """Learn weights and machines for samples with C > 0, and set the fitted attributes.
 
         Parameters
@@ -70,6 +79,7 @@ class BaseMKL(BaseEstimator):
         C : the cost of every sample, with class and sample weights inside
         share : the sample weights, for the scaling of the terms
         watch : callbacks and checkpoint
+        target : what y is called, where it has a name
         """
         self._check_parameters()
         loss = self._loss()
@@ -101,6 +111,7 @@ class BaseMKL(BaseEstimator):
                 results.append(self._run(problem, results, watch))
         watch.end(results)
         self._keep(X, kept, terms, results)
+        self._trained = remember(self._kernel(), X, target)
         self._say(results)
 
     def _matrix_free(self, kernel: Kernel, X: Views) -> bool | None:

@@ -81,7 +81,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         y = check_numbers(y, len(views))
         weight = check_sample_weight(sample_weight, len(views))
         C = check_positive("C", self.C) * weight
-        self._fit_problem(views, [y], C, weight, self._watch(checkpoint, callback))
+        self._fit_problem(views, [y], C, weight, self._watch(checkpoint, callback), getattr(y, "name", None))
         return self
 
     def _loss(self) -> Loss:

@@ -55,6 +55,7 @@ class GappedKmer(ExplicitKernel):
     k: int = 6
     reverse_complement: bool = False
     alphabet: str | Alphabet = "auto"
+    always_shown = ("length", "k")
 
     def _sizes(self) -> tuple[int, int]:
         length, k = whole_number(self, "length"), whole_number(self, "k")

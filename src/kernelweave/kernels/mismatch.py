@@ -51,6 +51,7 @@ class Mismatch(ExplicitKernel):
     k: int = 5
     mismatches: int = 1
     alphabet: str | Alphabet = "auto"
+    always_shown = ("k", "mismatches")
 
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         from .._fast.features import mismatch_keys

@@ -45,6 +45,7 @@ class Oligo(StringKernel):
     k: int = 3
     width: float = 2.0
     alphabet: str | Alphabet = "auto"
+    always_shown = ("k", "width")
 
     def check(self, X: Views) -> None:
         self._words(self.sequences(X))
@@ -114,6 +115,7 @@ class LocalityImproved(StringKernel):
     inner_degree: int = 3
     outer_degree: int = 1
     alphabet: str | Alphabet = "auto"
+    always_shown = ("length", "inner_degree", "outer_degree")
 
     def check(self, X: Views) -> None:
         code_matrix(self.sequences(X))

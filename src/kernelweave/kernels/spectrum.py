@@ -57,6 +57,7 @@ class Spectrum(ExplicitKernel):
     reverse_complement: bool = False
     alphabet: str | Alphabet = "auto"
     splits = ("degree",)
+    always_shown = ("k",)
 
     def lengths(self) -> dict[int, float]:
         """Return the weight of every length of words."""

@@ -70,6 +70,7 @@ class Polynomial(VectorKernel):
     degree: int = 3
     gamma: float | None = None
     coef0: float = 1.0
+    always_shown = ("degree",)
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         return self._power(_dot(A, B), A.shape[1])
