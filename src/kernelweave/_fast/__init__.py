@@ -5,11 +5,13 @@ package loads Numba, so the layers above import from here inside the functions
 that need it.
 """
 
+from typing import Any
+
 from numba import njit
 
 from .kept import checked
 
-_COMMON = {"cache": True, "nogil": True, "error_model": "numpy"}
+_COMMON: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 def jit(function):

@@ -32,7 +32,7 @@ from ..views import Views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
 from .extras import highest_C, learned_C, with_ridge, with_widths
 from .terms import Terms, prepare_terms
-from .trained import remember
+from .trained import Trained, remember
 from .watch import Watch
 
 
@@ -44,6 +44,7 @@ class BaseMKL(BaseEstimator):
     tol: float
     max_iter: int
     max_seconds: float | None
+    _trained: Trained | None
 
     def _kernel(self) -> Kernel:
         return RBF() if self.kernel is None else as_kernel(self.kernel)

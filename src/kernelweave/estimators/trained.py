@@ -82,8 +82,8 @@ def remember(kernel: Kernel, X: Views, target: Any = None) -> Trained:
 def overlap(model: Any, X: Any) -> Overlap | None:
     """Return which samples a fitted model was trained on; None where that is not known.
 
-    Samples are compared by what the model reads of them: numbers as they are, sequences by their letters, ids of a given
-    matrix. Neither their order nor the container that holds them matters.
+    Samples are compared by what the model reads of them: numbers as they are, sequences by their letters, ids of a
+    given matrix. Neither their order nor the container that holds them matters.
 
     Parameters
     ----------
