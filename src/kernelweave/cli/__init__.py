@@ -21,7 +21,7 @@ def open_streams() -> None:
         if getattr(sys, name) is None:
             CLOSED.add(name)
             found = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one's
-            setattr(sys, name, open(found, mode, encoding="utf-8", closefd=found > number))
+            setattr(sys, name, open(found, mode, encoding="utf-8", closefd=found > number))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # what the terminal's letters do not have is written in their place
             stream.reconfigure(errors="backslashreplace")

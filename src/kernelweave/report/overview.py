@@ -35,15 +35,19 @@ def header(context: Context, title: str) -> Html:
     """Return the title with the verdict: how good, how sure, of what."""
     model = context.model
     cards = [*_score_cards(context), _gap_card(model), _terms_card(context), _support_card(context)]
-    told = None if context.said is None else tag("p", tag("b", "Not a test. " if _no_test(context) else ""),
-                                                 context.said, class_="warned", role="alert")  # fmt: skip
+    told = None if context.said is None else tag("p", *_said(context), class_="warned", role="alert")
     return tag("header", tag("p", f"kernelweave · {type(model).__name__}", class_="kind"), tag("h1", title), told,
                tag("div", *cards, class_="cards"))  # fmt: skip
 
 
-def _no_test(context: Context) -> bool:
-    """Whether no sample is known to be new to the model."""
-    return context.test is None
+def _said(context: Context) -> Iterator[Any]:
+    """Yield what a reader has to know before any score."""
+    if context.test is None:
+        yield tag("b", "Not a test. ")
+    yield context.said
+    if context.test is not None and context.seen is not None:
+        n = len(context.test)
+        yield f" The score below is that of the {number(n)} {'other' if n == 1 else 'others'}."
 
 
 def _card(value: str, what: str, more: str, kind: str | None = None) -> Html:
