@@ -72,7 +72,7 @@ class Seconds(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return seconds."""
         if isinstance(value, (int, float)):
-            return float(value)
+            value = f"{value:f}"
         parts = re.findall(r"([0-9]*\.?[0-9]+)\s*([smhd]?)", value)
         seconds = sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
         if not re.fullmatch(r"(\s*[0-9]*\.?[0-9]+\s*[smhd]?)+\s*", value) or seconds <= 0:

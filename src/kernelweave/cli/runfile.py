@@ -82,10 +82,11 @@ def _check_kind(path: str, key: str, value: Any, parameter: click.Parameter) -> 
         what, fits = "true or false", isinstance(value, bool)
     elif whole or isinstance(parameter.type, (click.types.FloatParamType, Seconds, Norm)):
         number = (int, str) if whole else (int, float, str)
-        what, fits = "a number", isinstance(value, number) and not isinstance(value, bool)
+        what = "a whole number" if whole else "a number"
+        fits = isinstance(value, number) and not isinstance(value, bool)
     else:
         what, fits = "text", isinstance(value, str)
-    if not fits:
+    if not fits or "\0" in str(value):
         raise InputError(f"{path}: {key} in [fit] must be {what}; got {str(value)[:40]!r}.")
 
 

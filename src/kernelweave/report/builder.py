@@ -120,7 +120,8 @@ def _context(machine: Any, train: Samples | None, given: Samples | None, options
     if not found.seen.any():
         return Context(machine, train, replace(given, label=UNSEEN, series=SERIES[UNSEEN]), options, said=said)
     # with the training samples on the page, those among the given ones have their scores there already
-    seen = given.part(found.seen, SEEN) if train is None else None
+    again = train is not None and (train.y is not None or given.y is None)
+    seen = None if again else given.part(found.seen, SEEN)
     test = given.part(found.unseen, UNSEEN) if found.unseen.any() else None
     return Context(machine, train, test, options, seen, said)
 
