@@ -132,7 +132,7 @@ def test_many_samples_are_known_by_a_part_of_their_hashes(monkeypatch, tmp_path)
     monkeypatch.setattr(trained, "MOST", 100)
     monkeypatch.setattr("kernelweave.io.model_reader.MOST", 100)
     X = np.random.default_rng(0).normal(size=(1200, 2))
-    model = kw.MKLOneClass(kw.Linear()).fit(X[:400])
+    model = kw.MKLRegressor(kw.Linear()).fit(X[:400], X[:400, 0])
     kw.save(model, tmp_path / "m.kw")
     model = kw.load(tmp_path / "m.kw")
     assert len(model._trained.hashes) == 100
