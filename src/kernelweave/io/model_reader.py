@@ -164,7 +164,7 @@ class StoredModel:
     def _same_terms(self, terms: tuple[Kernel, ...], texts: list[Any], matrices: dict[str, Any]) -> bool:
         """Whether texts stand for these terms; an older version may have left out what is the default."""
         return len(terms) == len(texts) and all(
-            text == repr(term) or repr(self._kernel(text, matrices)) == repr(term)
+            text == repr(term) or (isinstance(text, str) and repr(self._kernel(text, matrices)) == repr(term))
             for term, text in zip(terms, texts, strict=True)
         )
 
