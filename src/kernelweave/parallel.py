@@ -14,6 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+#: More threads than any machine has cores; more are not started, whatever is asked for.
+MAX_JOBS = 4096
+
 
 def count_jobs(n_jobs: int | None) -> int:
     """Turn scikit-learn's `n_jobs` (None, -1, or a count) into a number of threads."""
@@ -21,7 +24,7 @@ def count_jobs(n_jobs: int | None) -> int:
         return 1
     if n_jobs < 0:
         return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    return max(1, n_jobs)
+    return max(1, min(n_jobs, MAX_JOBS))
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

@@ -186,7 +186,7 @@ def test_report(folder, kw):
 
 def test_report_warns_of_sequences_that_were_trained_on(folder, kw):
     kw("fit", "pos.fa", "neg.fa", "--kernel", "WeightedDegree(degree=3)")
-    assert "test sequences are among those" in kw("report", "model.kw", "pos.fa", "neg.fa").stderr
+    assert "All 60 samples are the same as training samples" in kw("report", "model.kw", "pos.fa", "neg.fa").stderr
 
 
 def test_report_with_labels_of_another_type(folder, kw):

@@ -331,11 +331,12 @@ def test_describe_reads_no_data(path):
 
 
 @pytest.mark.filterwarnings("ignore::kernelweave.errors.DataWarning")
-def test_stored_models_stay_readable():
+@pytest.mark.parametrize("version", [1, 2])
+def test_stored_models_stay_readable(version):
     import make_model
 
-    expected = json.loads((DATA / "model_v1.json").read_text())
-    model = kw.load(DATA / "model_v1.kw", matrices={"given": make_model.given_matrix()})
+    expected = json.loads((DATA / f"model_v{version}.json").read_text())
+    model = kw.load(DATA / f"model_v{version}.kw", matrices={"given": make_model.given_matrix()})
     assert repr(model.kernel) == expected["kernel"]
     assert model.weights_.tolist() == expected["weights"]
     np.testing.assert_allclose(model.decision_function(make_model.new_samples()), expected["decisions"], rtol=1e-9)

@@ -259,7 +259,7 @@ def test_a_loaded_model_shows_what_it_knows(motifs, tmp_path):
     kw.save(model, tmp_path / "model.kw")
     loaded = kw.load(tmp_path / "model.kw")
     page = build(loaded)
-    assert "not known; a model keeps its support samples only" in page.texts["data"]
+    assert "training samples50" in page.texts["data"]
     assert "No samples came with the model" in page.texts["quality"]
     assert "No samples came with the model" in page.texts["examples"]
     assert next(iter(kmer_table(model, top=1)))["kmer"] in page.texts["words"]

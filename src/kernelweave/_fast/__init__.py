@@ -13,6 +13,8 @@ from threading import main_thread
 from numba import njit
 from numba.core.registry import CPUDispatcher
 
+from .kept import checked
+
 
 class Compiled(CPUDispatcher):
     """A compiled function that finishes what it does before a request to stop is heard.
@@ -80,7 +82,7 @@ def _hear():
 
 def _decorator(**options):
     def decorate(function):
-        compiled = njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        compiled = checked(njit(cache=True, nogil=True, error_model="numpy", **options)(function))
         compiled.__class__ = Compiled
         return compiled
 

@@ -7,8 +7,8 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import click
@@ -60,9 +60,24 @@ class Commands(click.Group):
     def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **extra: Any) -> NoReturn:
         """Run a command and exit."""
         extra["standalone_mode"] = False
+
+        def work() -> Any:
+            check_arguments(sys.argv[1:] if args is None else args)
+            return super(Commands, self).main(args, prog_name, *rest, **extra)
+
         with _signals(), _plain_warnings():
-            code = exit_code(lambda: super(Commands, self).main(args, prog_name, *rest, **extra))
+            code = exit_code(work)
         sys.exit(code)
+
+
+def check_arguments(arguments: Sequence[Any]) -> None:
+    """Refuse arguments with bytes that are no text: neither a message nor a run file could repeat them."""
+    for argument in map(str, arguments):
+        if any("\ud800" <= sign <= "\udfff" for sign in argument):
+            shown = argument.encode("utf-8", "backslashreplace").decode()
+            raise click.UsageError(
+                f"The argument '{shown}' is not valid UTF-8. Rename the file or column, and try again."
+            )
 
 
 def exit_code(work: Callable[[], Any]) -> int:
@@ -72,7 +87,8 @@ def exit_code(work: Callable[[], Any]) -> int:
         sys.stdout.flush()
         return done if isinstance(done, int) else 0
     except click.UsageError as error:
-        error.show()
+        with suppress(OSError):  # nobody may be listening
+            error.show()
         return USAGE
     except Failure as failure:
         return _say(str(failure), failure.code)
@@ -80,14 +96,21 @@ def exit_code(work: Callable[[], Any]) -> int:
         why = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click wraps it
         return _say(str(why or "") or "Interrupted.", INTERRUPTED, "")
     except (PipeClosed, BrokenPipeError):
-        # what is left in the buffer must not complain either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _silence()
         return 0
     except Exception as error:
         code = _code_of(error)
         if code is None or os.environ.get("KERNELWEAVE_TRACEBACK"):
             raise
+        if isinstance(error, OSError) and error.filename is None:
+            _silence()  # it may be standard output that failed
         return _say(_text_of(error), code)
+
+
+def _silence() -> None:
+    """Send what is left in the buffer of standard output nowhere: it must not complain when the process ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _code_of(error: Exception) -> int | None:
@@ -102,15 +125,16 @@ def _code_of(error: Exception) -> int | None:
 
 
 def _text_of(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{'Reading or writing failed' if error.filename is None else error.filename}: {error.strerror}."
     if isinstance(error, ValueError) and not isinstance(error, KernelweaveError):
         return f"{error}\n(KERNELWEAVE_TRACEBACK=1 shows where this was raised.)"
     return str(error) or type(error).__name__
 
 
 def _say(text: str, code: int, start: str = "Error: ") -> int:
-    click.echo(start + in_options(text), err=True)
+    with suppress(OSError):  # nobody may be listening
+        click.echo(start + in_options(text), err=True)
     return code
 
 

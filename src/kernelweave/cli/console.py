@@ -25,10 +25,16 @@ def console(stream: TextIO | None = None) -> Console:
     """Return where to print: with colours on a terminal only, and never where NO_COLOR is set."""
     from rich.console import Console
 
+    class Plain(Console):
+        """A console that leaves it to the command to end when its reader goes away."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     stream = sys.stdout if stream is None else stream
     terminal = stream.isatty()
     plain = not terminal or bool(os.environ.get("NO_COLOR"))
-    return Console(
+    return Plain(
         file=stream if terminal else cast(TextIO, Trimmed(stream)),
         force_terminal=terminal,
         color_system=None if plain else "auto",
@@ -97,6 +103,15 @@ def short(text: str, width: int = 70) -> str:
     return text if len(text) <= width else f"{text[: width - width // 3 - 3]}...{text[-(width // 3) :]}"
 
 
+def note(text: str) -> None:
+    """Say something on standard error that is good to know, and no fault."""
+    import click
+
+    from .failures import in_options
+
+    click.echo(f"Note: {in_options(text)}", err=True)
+
+
 def count(n: int, one: str, many: str | None = None) -> str:
     """Return "1 sequence", "2,000 sequences"."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
@@ -112,6 +127,9 @@ def seconds(value: float) -> str:
 
 def write_json(value: Any) -> None:
     """Write one JSON value to standard output; numbers that JSON does not know become null."""
+    from .failures import check_printable
+
+    check_printable()
     print(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
 
 

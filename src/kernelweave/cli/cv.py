@@ -10,6 +10,7 @@ import click
 
 from . import options as opt
 from .console import console, short, step_bar, table, write_json
+from .failures import check_printable
 
 EXAMPLES = """\b
 Examples:
@@ -60,9 +61,10 @@ def cv(**options: Any) -> None:
     from ..kernels import parse
     from .arrange import arranged
     from .data import Reading, read
-    from .machine import check_task, task_of
+    from .machine import check_positive_label, check_task, task_of
     from .presets import default_kernel, preset_kernel
 
+    check_printable()
     given = dict(options)
     how = Reading.taken_from(options)
     if options["task"] == "one-class":
@@ -70,6 +72,7 @@ def cv(**options: Any) -> None:
     data = read(options["files"], how)
     task = task_of(data.y, options["task"])
     check_task(task, data)
+    check_positive_label(task, data, options["positive"])
     kernels = [parse(text) for text in options["kernel"]]
     kernels += [preset_kernel(name, data) for name in options["preset"]]
     kernels = kernels or [default_kernel(data)]
@@ -108,13 +111,14 @@ def _folds(task: str, y: Any, n: int, seed: int) -> list[tuple[Any, Any]]:
 
 def _evaluate(kernel: Any, C: float, data: Any, folds: list, task: str, options: dict[str, Any], step: Any) -> Row:
     from ..views import as_views
-    from .machine import estimator
+    from .machine import estimator, put_positive_last
 
     views, y, start = as_views(data.X), data.y, time.monotonic()
     row = Row(repr(kernel), C, {}, 0.0, True)
     for train, test in folds:
         model = estimator(task, kernel, y, {**options, "C": C})
         model.fit(views.rows(train), y[train])
+        put_positive_last(model, options["positive"])
         row.converged &= bool(model.converged_)
         for name, value in _scores(model, task, views.rows(test), y[test]).items():
             row.scores.setdefault(name, []).append(value)

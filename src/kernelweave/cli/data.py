@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,10 @@ DENSE_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are to be read: the options of that name."""
+    """How files are to be read: the options of that name; `known_target` is what a model was trained to predict."""
 
     target: str | None = None
+    known_target: str | None = None
     columns: str | None = None
     id_column: str | None = None
     labels: str | None = None
@@ -203,6 +204,8 @@ def _table(path: str, source: Any, how: Reading, labelled: bool) -> Data:
 
     table = read_table(source)
     names = list(table)
+    if how.target is None and how.known_target in names:
+        how = replace(how, target=how.known_target)
     if labelled and how.target is None:
         shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
         raise click.UsageError(f"Say what is to be predicted with --target COLUMN; {path} has {shown}.")

@@ -35,7 +35,7 @@ With more than two classes, every class has its own: kmers-CLASS.tsv and so on.
 @click.argument("model", type=click.Path())
 @opt.FILES
 @click.option("--output", "-o", type=click.Path(), default="importance", show_default=True, help="The folder.")
-@click.option("--top", type=click.IntRange(min=1), default=1000, show_default=True, help="Words to list.")
+@click.option("--top", type=click.IntRange(min=1, max=opt.MOST), default=1000, show_default=True, help="Words to list.")
 @click.option("--orders", type=click.IntRange(min=1, max=12), help="Longest words in the map.  [default: up to 8]")
 @click.option("--no-plots", is_flag=True, help="Tables only, which need no matplotlib.")
 @opt.READING

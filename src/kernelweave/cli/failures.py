@@ -15,6 +15,14 @@ class Failure(Exception):
         self.code = code
 
 
+def check_printable() -> None:
+    """Fail now where the result is to be printed, and standard output is closed."""
+    from . import CLOSED
+
+    if "stdout" in CLOSED:
+        raise Failure("Standard output is closed, so the result has nowhere to go; send it to a file.", IO)
+
+
 def check_output(path: str) -> None:
     """Fail now where a file could not be written later, after hours of training."""
     from ..errors import InputError

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from . import options as opt
-from .console import bar, console, count, facts, gap_bar, seconds, short, table, write_json
+from .console import bar, console, count, facts, gap_bar, note, seconds, short, table, write_json
 from .failures import NOT_CONVERGED, Failure, check_output
+from .notes import Reading as Notes
 from .runfile import run_path, use_run, versions, write_run
 
 EXAMPLES = """\b
@@ -79,7 +80,7 @@ class Run:
         from ..kernels import parse
         from .arrange import arranged
         from .data import Reading, read
-        from .machine import check_task, estimator, task_of
+        from .machine import check_positive_label, check_task, estimator, task_of
         from .presets import default_kernel, preset_kernel
 
         self.options = dict(options)
@@ -92,6 +93,9 @@ class Run:
         self.data, self.names = arranged(data, kernel, how)
         self.task = task_of(data.y, options["task"])
         check_task(self.task, self.data)
+        check_positive_label(self.task, self.data, options["positive"])
+        self.target = how.target if self.task != "one-class" else None
+        self.notes = Notes(kernel)
         self.model = estimator(self.task, kernel, self.data.y, options)
         path = options["checkpoint"] or options["output"] + ".checkpoint"
         self.checkpoint = Checkpoint(path, restart=options["force_new"])
@@ -99,18 +103,31 @@ class Run:
 
     def train(self) -> None:
         """Fit the model; an interrupt says how to go on."""
+        from dataclasses import replace
+
+        from ..views import as_views
+        from .machine import put_positive_last
+
+        X = self.data.X
+        views = as_views(X) if isinstance(X, dict) or hasattr(X, "alphabet") else X
+        self.notes.add(views)
+        for text in self.notes.said():
+            note(text)
         start, resumed = time.monotonic(), self.checkpoint.exists() and not self.checkpoint.restart
         if resumed:
             click.echo(f"Going on from {self.checkpoint.path}", err=True)
         try:
             with gap_bar(self.options["tol"]) as progress:
-                self.model.fit(self.data.X, self.data.y, checkpoint=self.checkpoint, callback=progress)
+                self.model.fit(views, self.data.y, checkpoint=self.checkpoint, callback=progress)
         except KeyboardInterrupt:
             if not self.checkpoint.exists():
                 raise
             text = f"Interrupted; the same command goes on from {self.checkpoint.path}"
             raise KeyboardInterrupt(text) from None
         self.seconds = time.monotonic() - start
+        put_positive_last(self.model, self.options["positive"])
+        self.model._trained = replace(self.model._trained, target=self.target)
+        self.model.notes_ += self.notes.said()
         if self.names is not None:
             import numpy as np
 
@@ -146,6 +163,8 @@ class Run:
             "learned_kernel": repr(model.kernel_),
             "terms": [{"term": name, "weight": weight} for name, weight in terms],
             "classes": getattr(model, "classes_", None),
+            "positive": model.classes_[1] if _is_binary(model) else None,
+            "target": self.target,
             "n_samples": len(self.data),
             "n_support": len(model.support_),
             "objective": model.objective_,
@@ -187,11 +206,16 @@ class Run:
             "certificate": f"gap {model.gap_:.1e}: {stopped}",
             "time": f"{seconds(self.seconds)}, {count(model.n_iter_, 'step')} of solver {model.solver_!r}",
         }
+        if _is_binary(model):
+            rows["positive"] = f"scores above 0 stand for class {model.classes_[1]}" + (
+                "" if self.options["positive"] else f"; --positive {model.classes_[0]} would turn that round"
+            )
         out.print(facts(rows, WIDTH))
         if len(model.term_names_) > 1:
             out.print(weights_table(model))
-        for note in model.notes_:
-            out.print(f"Note: {note}")
+        for text in model.notes_:
+            if text not in self.notes.said():  # which were said before
+                out.print(f"Note: {text}")
         output = self.options["output"]
         size = os.path.getsize(os.path.expanduser(output))
         out.print(f"Wrote {output} ({_size(size)}) and {run_path(output)}, which repeats this run.", soft_wrap=True)
@@ -200,6 +224,10 @@ class Run:
             out.print(text, soft_wrap=True)
         example = "new.csv" if self.data.kind == "table" else "new.svm" if self.data.kind == "svmlight" else "new.fa"
         out.print(f"Next: kernelweave predict {output} {example} > scores.tsv", soft_wrap=True)
+
+
+def _is_binary(model: Any) -> bool:
+    return len(getattr(model, "classes_", ())) == 2
 
 
 def _size(n: int) -> str:

@@ -23,8 +23,10 @@ Examples:
 @opt.JSON
 def inspect(path: str, as_json: bool) -> None:
     """Say what the model file or data file PATH holds; a model's data are not read."""
+    from .failures import check_printable
     from .sniff import kind_of, opened
 
+    check_printable()
     source = opened(path)
     kind = kind_of(source)
     look = {"model": _model, "packed": _packed, "sequences": _sequences, "svmlight": _svmlight}.get(kind, _table)
@@ -82,7 +84,10 @@ def _model(path: str, _: Any) -> dict[str, Any]:
         "kernel": found["kernel"],
         "parameters": {name: value for name, value in found["parameters"].items() if value is not None},
         "classes": None if classes is None else classes["values"],
+        "positive class": classes["values"][1] if classes is not None and len(classes["values"]) == 2 else None,
+        "target": (found.get("trained") or {}).get("target"),
         "columns read": found["feature_names_in"] or found["n_features_in"],
+        "training samples": (found.get("trained") or {}).get("n_samples"),
         "support samples": found["n_support"],
         "objective": training["objective"],
         "lower bound": training["lower_bound"],

@@ -48,6 +48,9 @@ JOINING = {
 @opt.JSON
 def kernels(name: str | None, as_json: bool) -> None:
     """List what there is to choose from, or say all about the kernel NAME."""
+    from .failures import check_printable
+
+    check_printable()
     from ..kernels import KERNELS
     from ..losses import LOSSES
     from ..mkl import SOLVERS

@@ -76,6 +76,29 @@ def class_weight(text: str, y: Any) -> Any:
     return found
 
 
+def check_positive_label(task: str, data: Data, text: str | None) -> None:
+    """Refuse --positive where there are not two classes, or where it names none of them."""
+    import numpy as np
+
+    if text is None:
+        return
+    y = data.y if task == "classification" else None
+    labels = [] if y is None else [str(label) for label in np.unique(y).tolist()]
+    if len(labels) != 2:
+        what = f"these data have {len(labels)}" if labels else f"this is {task}"
+        raise click.UsageError(f"--positive is for two classes; {what}.")
+    if text not in labels:
+        raise InputError(f"--positive names a class {text!r}; the data have {labels[0]!r} and {labels[1]!r}.")
+
+
+def put_positive_last(model: Any, text: str | None) -> None:
+    """Turn the machine of a fitted model round where the class that sorts first is to be the positive one."""
+    if text is None or str(model.classes_[1]) == text:
+        return
+    model.classes_ = model.classes_[::-1].copy()
+    model.dual_coef_, model.intercept_ = -model.dual_coef_, -model.intercept_
+
+
 def check_task(task: str, data: Data) -> None:
     """Refuse targets that cannot be what the task needs."""
     y = data.y

@@ -11,6 +11,10 @@ import click
 from click.shell_completion import CompletionItem
 
 Decorator = Callable[[Callable], Callable]
+#: More threads than any machine has cores.
+MAX_THREADS = 4096
+#: Longest sequence, and most of anything that is counted.
+MOST = 2**31 - 1
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -68,7 +72,7 @@ class Seconds(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return seconds."""
         if isinstance(value, (int, float)):
-            return float(value)
+            value = f"{value:f}"
         parts = re.findall(r"([0-9]*\.?[0-9]+)\s*([smhd]?)", value)
         seconds = sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
         if not re.fullmatch(r"(\s*[0-9]*\.?[0-9]+\s*[smhd]?)+\s*", value) or seconds <= 0:
@@ -142,9 +146,11 @@ def grouped(*options: Decorator) -> Decorator:
 FILES = click.argument("files", nargs=-1, type=click.Path(), metavar="DATA...")
 JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of tables.")
 THREADS = click.option(
-    "--threads", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all cores]"
+    "--threads", type=click.IntRange(min=1, max=MAX_THREADS), metavar="N", help="Threads to use.  [default: all cores]"
 )
-SEED = click.option("--seed", type=int, default=0, show_default=True, help="Where randomness begins.")
+SEED = click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Where randomness begins."
+)
 
 #: How data are read.
 READING = grouped(
@@ -171,7 +177,7 @@ READING = grouped(
                  help="Letters of the sequences: dna, rna, protein, text, bytes.  [default: guessed]"),
     click.option("--on-short", type=click.Choice(["error", "skip", "zero"]), default="error", show_default=True,
                  help="Empty sequences, and those below --min-length: refuse, leave out, or keep without features."),
-    click.option("--min-length", type=click.IntRange(min=1), default=1, help="Letters that a sequence needs."),
+    click.option("--min-length", type=click.IntRange(min=1, max=MOST), default=1, help="Letters that each needs."),
     click.option("--ambiguous", type=click.Choice(["skip", "error"]), default="skip", show_default=True,
                  help="Letters such as N: skip the words that hold one, or refuse them."),
     click.option("--lower", type=click.Choice(["upper", "mask"]), default="upper", show_default=True,
@@ -191,9 +197,12 @@ LEARNING = grouped(
                  help="Weights: 1 keeps few terms, a number above 1 keeps all, fixed learns none."),
     click.option("--solver", type=Choice("name", "mkl", "SOLVERS", ["auto"]), default="auto", metavar="NAME",
                  help="How the weights are found: auto, silp, silp_chunking, simple, hessian, analytic, two_stage."),
+    click.option("--positive", metavar="LABEL",
+                 help="Two classes: which one scores above 0 stand for.  [default: the one that sorts last]"),
     click.option("--class-weight", metavar="balanced|A=2,B=1", help="Multiply C by class."),
     click.option("--tol", type=float, default=1e-3, show_default=True, help="Relative gap at which to stop."),
-    click.option("--max-iter", type=click.IntRange(min=1), default=1000, show_default=True, help="Most steps."),
+    click.option("--max-iter", type=click.IntRange(min=1, max=MOST), default=1000, show_default=True,
+                 help="Most steps."),
     click.option("--time-limit", type=Seconds(), help="Stop after this time (90, 10m, 1h30m) with what there is."),
     click.option("--memory", type=Memory(), help="Budget for matrices: 500MB, 2GB.  [default: half of what is free]"),
     THREADS,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any
 
 import click
 
 from ..errors import InputError, MemoryBudgetError
 from . import options as opt
-from .console import json_line, work_bar
-from .failures import check_output
+from .console import json_line, note, work_bar
+from .failures import check_output, check_printable
+from .notes import Reading, Seen
 
 EXAMPLES = """\b
 Examples:
@@ -22,7 +24,8 @@ Examples:
 
 \b
 One line for each sample, in their order: id, score, predicted class. The score is the decision value: above 0
-is the class that sorts last (1 of 1 and -1); with more than two classes it is that of the predicted class.
+is the positive class (the one that sorts last, 1 of 1 and -1, unless fit was told --positive); with more than two
+classes it is that of the predicted class. Standard error says how many of the samples the model was trained on.
 Regression has id and prediction. The id of a table's row is its number, unless --id names a column.
 """
 
@@ -43,19 +46,25 @@ def predict(**options: Any) -> None:
 
     if options["output"]:
         check_output(options["output"])
+    else:
+        check_printable()
     how = Reading.taken_from(options)
     model = load(options["model"])
     model.n_jobs = options["threads"] or -1
     columns = Columns(model, options["all_scores"], options["probability"])
+    blocks = columns.blocks(options["files"], how)
+    first = next(blocks, [])  # what is wrong with the input is found out before anything is written
     with _lines(options["output"]) as write:
         if not options["as_json"]:
             write("\t".join(columns.names) + "\n")
-        for rows in columns.blocks(options["files"], how):
+        for rows in chain([first], blocks):
             if options["as_json"]:
                 named = (dict(zip(columns.names, row, strict=True)) for row in rows)
                 write("".join(f"{json_line(row)}\n" for row in named))
             else:
                 write("".join("\t".join(map(field_text, row)) + "\n" for row in rows))
+    for text in columns.said():
+        note(text)
 
 
 def field_text(value: Any) -> str:
@@ -81,16 +90,27 @@ class Columns:
         if probability:
             names += [f"probability:{label}" for label in classes]  # type: ignore[union-attr]
         self.names = names
+        self._reading, self._seen = Reading(model._kernel()), Seen(model)
+
+    def said(self) -> list[str]:
+        """Return what is good to know of the samples so far."""
+        seen = self._seen.said()
+        return self._reading.said() + ([] if seen is None else [seen])
 
     def blocks(self, files: tuple[str, ...], how: Any) -> Iterator[Iterable[tuple[Any, ...]]]:
         """Yield lists of rows; sequences are read and scored some megabytes at a time."""
+        from ..views import as_views
+
         unique = Unique()
         for number, (X, ids, source) in enumerate(samples(self.model, files, how)):
             if number == 1:  # there is more than one block: what they share is worth being added up once
                 with suppress(MemoryBudgetError):
                     self.model.compile()
+            views = as_views(X) if isinstance(X, dict) or hasattr(X, "alphabet") else X
             try:
-                yield self._rows(X, [unique(name) for name in ids])
+                yield self._rows(views, [unique(name) for name in ids])
+                self._reading.add(views)
+                self._seen.add(views)
             except InputError as error:
                 raise type(error)(f"{source}: {error}") from None
 

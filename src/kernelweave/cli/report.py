@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from ..errors import DataWarning
 from . import options as opt
-from .console import console, write_json
+from .console import console, table, write_json
 from .failures import check_output
 
 EXAMPLES = """\b
@@ -19,6 +20,7 @@ Examples:
 
 \b
 DATA are samples that the model has not seen; without them the page says what was learned, but not how good it is.
+Samples that it was trained on are recognised, and scored apart. A table needs no --target where fit was told one.
 The page holds everything it needs: it loads nothing from the network, and can be mailed or printed.
 """
 
@@ -33,24 +35,49 @@ The page holds everything it needs: it loads nothing from the network, and can b
 @opt.JSON
 def report(**options: Any) -> None:
     """Write an HTML page about a MODEL file, with its scores on the labelled samples in DATA."""
+    from ..io.atomic import AtomicFile
     from ..io.model_file import load
-    from ..report import build
+    from ..report.builder import written
+    from ..report.context import Options
+    from ..report.scores import scores
+    from ..report.trained import TRAINING, UNSURE
     from .data import Reading
 
     check_output(options["output"])
     how = Reading.taken_from(options)
     model = load(options["model"])
     model.n_jobs = options["threads"] or -1
-    tested: dict[str, Any] = {}
+    given: tuple[Any, Any, Any] = (None, None, None)
     if options["files"]:
         data = labelled(model, options["files"], how)
-        tested = {"X_test": data.X, "y_test": data.y, "names_test": data.ids}
-        warn_seen(model, data)
-    build(model, title=options["title"], path=options["output"], **tested)
+        given = (data.X, data.y, data.ids)
+    title = options["title"] or "What the model learned"
+    with AtomicFile(options["output"]) as out:
+        page, context = written(model, [(TRAINING, None, None, None), (UNSURE, *given)], Options(), title)
+        out.file.write(page.encode())
+    found = scores(context)
+    if context.said is not None:
+        warnings.warn(context.said, DataWarning, stacklevel=2)
     if options["as_json"]:
-        write_json({"report": options["output"]})
-    else:
-        console().print(f"Wrote {options['output']}; open it in a browser.", soft_wrap=True)
+        known = getattr(model, "_trained", None)
+        told = {"report": options["output"], "training_samples": None if known is None else known.n_samples}
+        write_json({**told, "scores": found, "warning": context.said})
+        return
+    out_console = console()
+    if found:
+        out_console.print(scores_table(found))
+    out_console.print(f"Wrote {options['output']}; open it in a browser.", soft_wrap=True)
+
+
+def scores_table(found: dict[str, dict[str, float]]) -> Any:
+    """Return the scores of all sets of samples, a row each."""
+    names = list(dict.fromkeys(name for row in found.values() for name in row))
+    made = table("given", *names, right=tuple(names))
+    what = {"held-out": "held out", "trained-on": "trained on", "given": "not known whether trained on"}
+    for label, row in found.items():
+        cells = [f"{row[name]:,}" if name == "samples" else f"{row[name]:.4f}" if name in row else "" for name in names]
+        made.add_row(what.get(label, label), *cells)
+    return made
 
 
 def labelled(model: Any, files: tuple[str, ...], how: Any) -> Any:
@@ -60,6 +87,8 @@ def labelled(model: Any, files: tuple[str, ...], how: Any) -> Any:
     from .arrange import arranged, model_alphabet
     from .data import read
 
+    known = getattr(model, "_trained", None)
+    how = replace(how, known_target=None if known is None else known.target)
     if how.alphabet == "auto" and model.n_features_in_ == 1:
         how = replace(how, alphabet=model_alphabet(model))
     data = read(files, how, n_features=model.n_features_in_, labelled=not hasattr(model, "offset_"))
@@ -83,20 +112,3 @@ def same_labels(model: Any, data: Any) -> Any:
             f"{', '.join(known)}."
         )
     return np.array([known[str(label)] for label in data.y.tolist()])
-
-
-def warn_seen(model: Any, data: Any) -> None:
-    """Warn where test sequences are among those that support the model: their scores say nothing about new ones."""
-    from ..errors import DataWarning
-
-    if not hasattr(data.X, "alphabet"):
-        return
-    seen = set(model._support_views.sequences(data.X.alphabet))
-    n = sum(sequence in seen for sequence in data.X)
-    if n:
-        warnings.warn(
-            f"{n} of {len(data.X)} test sequences are among those that the model was trained on, so that it looks "
-            "better than it is. Test on sequences that it has not seen.",
-            DataWarning,
-            stacklevel=2,
-        )

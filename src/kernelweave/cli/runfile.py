@@ -48,20 +48,46 @@ def use_run(ctx: click.Context, _: click.Parameter, path: str | None) -> str | N
             run = tomllib.load(file)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a run file: {error}.") from None
+    except RecursionError:
+        raise InputError(f"{path} is not a run file: it is nested too deeply.") from None
     options = run.get("fit")
     if not isinstance(options, dict):
         raise InputError(f"{path} is not a run file: it has no table [fit].")
-    known = {parameter.name for parameter in ctx.command.params}
+    known = {parameter.name: parameter for parameter in ctx.command.params if parameter.name != "run"}
     unknown = [key for key in options if key not in known]
     if unknown:
         raise InputError(f"{path}: [fit] has unknown entries: {', '.join(unknown)}.")
+    for key, value in options.items():
+        _check_kind(path, key, value, known[key])
     folder = os.path.dirname(os.path.abspath(os.path.expanduser(path)))
     ctx.default_map = {key: _put_back(value, folder) if key in PATHS else value for key, value in options.items()}
-    for name, digest in run.get("sha256", {}).items():
+    digests = run.get("sha256", {})
+    if not isinstance(digests, dict) or not all(isinstance(digest, str) for digest in digests.values()):
+        raise InputError(f"{path}: [sha256] is not a table of file names and their digests.")
+    for name, digest in digests.items():
         found = _put_back(name, folder)
         if os.path.isfile(found) and _sha256(found) != digest:
             warnings.warn(f"{found} has changed since {path} was written.", DataWarning, stacklevel=2)
     return path
+
+
+def _check_kind(path: str, key: str, value: Any, parameter: click.Parameter) -> None:
+    """Refuse a value that no option could have had; what numbers and names may be, the option says itself."""
+    from .options import Norm, Seconds
+
+    whole = isinstance(parameter.type, click.types.IntParamType)
+    if parameter.multiple if isinstance(parameter, click.Option) else parameter.nargs == -1:
+        what, fits = "a list of text", isinstance(value, list) and all(isinstance(item, str) for item in value)
+    elif getattr(parameter, "is_flag", False):
+        what, fits = "true or false", isinstance(value, bool)
+    elif whole or isinstance(parameter.type, (click.types.FloatParamType, Seconds, Norm)):
+        number = (int, str) if whole else (int, float, str)
+        what = "a whole number" if whole else "a number"
+        fits = isinstance(value, number) and not isinstance(value, bool)
+    else:
+        what, fits = "text", isinstance(value, str)
+    if not fits or "\0" in str(value):
+        raise InputError(f"{path}: {key} in [fit] must be {what}; got {str(value)[:40]!r}.")
 
 
 def _seen_from(value: Any, folder: str) -> Any:

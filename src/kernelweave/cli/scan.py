@@ -12,7 +12,7 @@ import click
 from ..errors import InputError
 from . import options as opt
 from .console import count, work_bar, write_json
-from .failures import check_output
+from .failures import check_output, check_printable
 
 EXAMPLES = """\b
 Examples:
@@ -33,7 +33,7 @@ Written to a file, an interrupted scan goes on after the last sequence that was 
 @click.option("--at", metavar="WORD", help="Score only windows with this word in its place, such as AG.")
 @click.option(
     "--anchor",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=opt.MOST),
     metavar="N",
     help="Where the word stands in a window, from 0 on.  [default: where all training windows have it]",
 )
@@ -49,7 +49,10 @@ Written to a file, an interrupted scan goes on after the last sequence that was 
     help="Windows with letters such as N: score what is known, or leave them out.",
 )
 @click.option(
-    "--window", type=click.IntRange(min=1), metavar="N", help="Letters of a window, where training had several."
+    "--window",
+    type=click.IntRange(min=1, max=opt.MOST),
+    metavar="N",
+    help="Letters of a window, where training had several.",
 )
 @click.option("--class", "label", metavar="LABEL", help="Which class to score, where there are more than two.")
 @click.option(
@@ -72,6 +75,8 @@ def scan(**options: Any) -> None:
         check_output(options["output"])
     elif options["as_json"]:
         raise click.UsageError("--json needs --output, because the hits themselves go to standard output.")
+    else:
+        check_printable()
     model = load(options["model"])
     regions = [region(text) for text in options["region"]] or options["regions"]
     given = {name: options[name] for name in ("at", "anchor", "threshold", "unknown", "window")}

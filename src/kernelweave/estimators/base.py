@@ -32,6 +32,7 @@ from ..views import Views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
 from .extras import highest_C, learned_C, with_ridge, with_widths
 from .terms import Terms, prepare_terms
+from .trained import Trained, remember
 from .verify import is_certain, verify
 from .watch import Watch
 
@@ -44,6 +45,7 @@ class BaseMKL(BaseEstimator):
     tol: float
     max_iter: int
     max_seconds: float | None
+    _trained: Trained | None
 
     def _kernel(self) -> Kernel:
         return RBF() if self.kernel is None else as_kernel(self.kernel)
@@ -62,7 +64,15 @@ class BaseMKL(BaseEstimator):
     def _loss(self) -> Loss:
         raise NotImplementedError
 
-    def _fit_problem(self, X: Views, targets: list[np.ndarray], C: np.ndarray, share: np.ndarray, watch: Watch) -> None:
+    def _fit_problem(
+        self,
+        X: Views,
+        targets: list[np.ndarray],
+        C: np.ndarray,
+        share: np.ndarray,
+        watch: Watch,
+        target: Any = None,
+    ) -> None:
         """Learn weights and machines for samples with C > 0, and set the fitted attributes.
 
         Parameters
@@ -71,6 +81,7 @@ class BaseMKL(BaseEstimator):
         C : the cost of every sample, with class and sample weights inside
         share : the sample weights, for the scaling of the terms
         watch : callbacks and checkpoint
+        target : what y is called, where it has a name
         """
         self._check_parameters()
         loss = self._loss()
@@ -106,6 +117,7 @@ class BaseMKL(BaseEstimator):
         watch.end(results)
         self._keep(X, kept, terms, results)
         verify(self, X, terms, results)
+        self._trained = remember(self._kernel(), X, target)
         self._say(results)
 
     def _matrix_free(self, kernel: Kernel, X: Views) -> bool | None:

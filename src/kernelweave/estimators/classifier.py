@@ -171,7 +171,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         C = check_positive("C", self.C) * weight_C
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        self._fit_problem(views, targets, C, weight, self._watch(checkpoint, callback))
+        self._fit_problem(views, targets, C, weight, self._watch(checkpoint, callback), getattr(y, "name", None))
         return self
 
     def _loss(self) -> Loss:

@@ -78,10 +78,11 @@ class MKLRegressor(RegressorMixin, BaseMKL):
     ) -> MKLRegressor:
         """Learn weights and machine for targets y; see `MKLClassifier.fit`."""
         views = check_X(self, X, self._kernel(), reset=True)
+        name = getattr(y, "name", None)
         y = check_numbers(y, len(views))
         weight = check_sample_weight(sample_weight, len(views))
         C = check_positive("C", self.C) * weight
-        self._fit_problem(views, [y], C, weight, self._watch(checkpoint, callback))
+        self._fit_problem(views, [y], C, weight, self._watch(checkpoint, callback), name)
         return self
 
     def _loss(self) -> Loss:

@@ -128,6 +128,10 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }
     support = model.support_.astype(np.min_scalar_type(int(model.support_.max(initial=0))))
     fixed = {"support.npy": support, "dual_coef.npy": model.dual_coef_, "intercept.npy": model.intercept_}
+    trained = getattr(model, "_trained", None)
+    if trained is not None:
+        manifest["trained"] = {name: getattr(trained, name) for name in ("n_samples", "n_distinct", "target")}
+        fixed |= {} if trained.hashes is None else {"trained.npy": trained.hashes}
     return manifest, fixed | packer.arrays
 
 

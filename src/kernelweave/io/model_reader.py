@@ -14,6 +14,7 @@ from ..dual import DUAL_SOLVERS
 from ..errors import InputError
 from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL, learned_expression
+from ..estimators.trained import MOST, Trained
 from ..kernels import Identity, Kernel, Precomputed, parse
 from ..losses import LOSSES
 from ..mkl import SOLVERS, ActiveTerms, Plain
@@ -48,11 +49,13 @@ class StoredModel:
         keys |= {"parameters": dict, "n_features_in": int, "feature_names_in": (list, NoneType)}
         keys |= {"classes": (dict, NoneType), "n_support": int, "terms": list, "weights": list, "scales": list}
         keys |= {"matrices": dict, "data": dict, "attributes": dict, "training": dict}
+        trained = self.manifest.pop("trained", None)  # which files of the first version do not have
         fields(self.manifest, "model.json", **keys)
         model = self._estimator(matrices)
         n_machines = self._classes(model)
         unpacker = Unpacker(self.arrays, self._count("n_support"), self.memory)
         self._machines(model, unpacker, n_machines)
+        model._trained = self._trained(trained, unpacker)
         model._support_views = unpacker.unpack(self.manifest["data"])
         if unpacker.arrays:
             raise damaged(f"nothing uses its array {sorted(unpacker.arrays)[0]!r}")
@@ -112,6 +115,21 @@ class StoredModel:
         model.dual_coef_ = arrays.take("dual_coef.npy", "f", n_machines, arrays.n)
         model.intercept_ = arrays.take("intercept.npy", "f", n_machines)
 
+    def _trained(self, node: Any, arrays: Unpacker) -> Trained | None:
+        """Return what the file says of the training samples, all of them."""
+        if node is None:
+            return None
+        keys: dict[str, Any] = {"n_samples": int, "n_distinct": int, "target": (str, NoneType)}
+        n, distinct, target = fields(node, "what it was trained on", **keys)
+        hashes = arrays.take("trained.npy", "u", None) if "trained.npy" in arrays.arrays else None
+        if not arrays.n <= n or not 1 <= distinct <= n:
+            raise damaged(f"it was not trained on {n} samples, {distinct} of them distinct")
+        if hashes is not None and (hashes.dtype != np.uint64 or len(hashes) != min(distinct, MOST)):
+            raise damaged("its hashes are not those of its training samples")
+        if hashes is not None and not (hashes[1:] > hashes[:-1]).all():
+            raise damaged("the hashes of its training samples do not grow")
+        return Trained(n, distinct, hashes, target)
+
     def _columns(self, model: BaseMKL) -> None:
         names, n = self.manifest["feature_names_in"], self._count("n_features_in")
         try:
@@ -128,8 +146,9 @@ class StoredModel:
         """Set terms, weights and scales, and the kernel that they make."""
         texts = self.manifest["terms"]
         model._terms = self._terms_of(model, matrices)
-        if not texts or [repr(term) for term in model._terms] != texts:
+        if not texts or not self._same_terms(model._terms, texts, matrices):
             raise damaged("its terms are not those of its kernel")
+        texts = [repr(term) for term in model._terms]
         rows = 1 if model._shared() else n_machines
         weights = self._numbers("weights", (len(texts),) if model._shared() else (rows, len(texts)))
         model.scales_ = self._numbers("scales", (len(texts),))
@@ -141,6 +160,13 @@ class StoredModel:
         model.weights_, model.term_names_ = weights, list(texts)
         learned = [learned_expression(model._terms, model.scales_, row) for row in np.atleast_2d(weights)]
         model.kernel_ = learned[0] if model._shared() else learned
+
+    def _same_terms(self, terms: tuple[Kernel, ...], texts: list[Any], matrices: dict[str, Any]) -> bool:
+        """Whether texts stand for these terms; an older version may have left out what is the default."""
+        return len(terms) == len(texts) and all(
+            text == repr(term) or (isinstance(text, str) and repr(self._kernel(text, matrices)) == repr(term))
+            for term, text in zip(terms, texts, strict=True)
+        )
 
     def _terms_of(self, model: BaseMKL, matrices: dict[str, Any]) -> tuple[Kernel, ...]:
         widths = "widths_" in self.manifest["attributes"] and self.manifest["attributes"]["widths_"] is not None

@@ -34,6 +34,8 @@ class Kernel(BaseEstimator):
     gram_kind = "dense"
     #: True where a class is positive semi-definite by construction; others, subclasses too, are tried on the data.
     definite = False
+    #: Parameters that are printed even where they have their defaults: who reads the text wants to know them.
+    always_shown: tuple[str, ...] = ()
     _binds = ATOM
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
@@ -119,7 +121,9 @@ class Kernel(BaseEstimator):
         # N_CHAR_MAX is scikit-learn's; a kernel always prints whole, so that it can be typed back.
         defaults = {f.name: f.default for f in self.__dataclass_fields__.values()}
         given = self.get_params(deep=False)
-        shown = [f"{k}={typed(v)}" for k, v in given.items() if not same_value(v, defaults[k])]
+        shown = [
+            f"{k}={typed(v)}" for k, v in given.items() if k in self.always_shown or not same_value(v, defaults[k])
+        ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

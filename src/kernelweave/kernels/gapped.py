@@ -57,6 +57,7 @@ class GappedKmer(ExplicitKernel):
     reverse_complement: bool = False
     alphabet: str | Alphabet = "auto"
     definite = True
+    always_shown = ("length", "k")
 
     def _sizes(self) -> tuple[int, int]:
         length, k = whole_number(self, "length"), whole_number(self, "k")

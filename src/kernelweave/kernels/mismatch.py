@@ -57,6 +57,7 @@ class Mismatch(ExplicitKernel):
     mismatches: int = 1
     alphabet: str | Alphabet = "auto"
     definite = True
+    always_shown = ("k", "mismatches")
 
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         from .._fast.features import mismatch_keys

@@ -47,6 +47,7 @@ class Oligo(StringKernel):
     width: float = 2.0
     alphabet: str | Alphabet = "auto"
     definite = True
+    always_shown = ("k", "width")
 
     def check(self, X: Views) -> None:
         sequences = self.sequences(X)
@@ -122,6 +123,7 @@ class LocalityImproved(StringKernel):
     outer_degree: int = 1
     alphabet: str | Alphabet = "auto"
     definite = True
+    always_shown = ("length", "inner_degree", "outer_degree")
 
     def check(self, X: Views) -> None:
         code_matrix(self.sequences(X))

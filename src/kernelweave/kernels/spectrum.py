@@ -59,6 +59,7 @@ class Spectrum(ExplicitKernel):
     alphabet: str | Alphabet = "auto"
     splits = ("degree",)
     definite = True
+    always_shown = ("k",)
 
     def lengths(self) -> dict[int, float]:
         """Return the weight of every length of words."""

@@ -74,6 +74,7 @@ class Polynomial(VectorKernel):
     gamma: float | None = None
     coef0: float = 1.0
     definite = True
+    always_shown = ("degree",)
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         return self._power(_dot(A, B), A.shape[1])

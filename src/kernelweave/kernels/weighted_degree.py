@@ -63,6 +63,7 @@ class WeightedDegree(StringKernel):
     position_weights: Any = None
     shift_weights: Any = None
     alphabet: str | Alphabet = "auto"
+    always_shown = ("degree",)
 
     splits = ("degree", "position")
 

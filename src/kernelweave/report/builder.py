@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +13,7 @@ from string import Template
 from typing import Any
 
 from ..errors import InputError
+from ..estimators.trained import overlap
 from ..explain.terms import machine_of
 from ..io.atomic import AtomicFile
 from .certificate import certificate_section
@@ -20,8 +22,9 @@ from .examples import examples_section
 from .markup import Html, source_hash, tag, text
 from .overview import data_section, header, notes_section, reproduce_section
 from .quality import quality_section
-from .samples import gather
+from .samples import SERIES, Samples, gather
 from .terms import terms_section
+from .trained import SEEN, TRAINING, UNSEEN, UNSURE, not_known, repeated
 from .words import words_section
 
 #: A set of samples as it is given: what it is called, samples, targets, names.
@@ -54,6 +57,7 @@ def build(
     X, y : samples and targets that the model was fitted on, optional
         Without them, the parts that need samples say so.
     X_test, y_test : samples and targets that it has not seen, optional
+        Those that it was trained on all the same are recognised; they are shown apart, and the page says so.
     names, names_test : sequence, optional
         What the samples are called, such as the identifiers of a FASTA file.
     title : str, optional
@@ -82,26 +86,44 @@ def build(
     '<!doctype html>'
     """
     options = Options(_count("top", top), _count("n_examples", n_examples), None if orders is None else tuple(orders))
-    data: list[Given] = [("training", X, y, names), ("held-out", X_test, y_test, names_test)]
+    data: list[Given] = [(TRAINING, X, y, names), (UNSURE, X_test, y_test, names_test)]
     title = "What the model learned" if title is None else str(title)
     if path is None:
-        return _written(model, data, options, title)
+        return written(model, data, options, title)[0]
     with AtomicFile(path) as out:  # a folder that is not there is found out before the work
-        out.file.write(_written(model, data, options, title).encode())
+        out.file.write(written(model, data, options, title)[0].encode())
     return Path(os.path.expanduser(os.fspath(path)))
 
 
-def _written(model: Any, data: list[Given], options: Options, title: str) -> str:
-    """Return the page; what is warned of on the way is on it."""
+def written(model: Any, data: list[Given], options: Options, title: str) -> tuple[str, Context]:
+    """Return the page, and what it is made from; what is warned of on the way is on it."""
     steps = _steps(model)
     machine = steps[-1]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        train, test = (gather(machine, label, _prepared(steps, X), y, names) for label, X, y, names in data)
-        context = Context(machine, train, test, options)
+        train, given = (gather(machine, label, _prepared(steps, X), y, names) for label, X, y, names in data)
+        context = _context(machine, train, given, options)
         head, sections = header(context, title), _sections(context)
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
-    return _page(title, head, [*sections, notes_section(context, warned), reproduce_section(context, steps)])
+    last = [notes_section(context, warned), reproduce_section(context, steps)]
+    return _page(title, head, [*sections, *last]), context
+
+
+def _context(machine: Any, train: Samples | None, given: Samples | None, options: Options) -> Context:
+    """Part the given samples into those that the model has not seen, and those that it was trained on."""
+    if given is None:
+        return Context(machine, train, None, options)
+    found = overlap(machine, given.X)
+    if found is None:
+        return Context(machine, train, given, options, said=not_known(machine))
+    said = repeated(len(given), int(found.seen.sum()), int((found.seen | found.unseen).sum()))
+    if not found.seen.any():
+        return Context(machine, train, replace(given, label=UNSEEN, series=SERIES[UNSEEN]), options, said=said)
+    # with the training samples on the page, those among the given ones have their scores there already
+    again = train is not None and (train.y is not None or given.y is None)
+    seen = None if again else given.part(found.seen, SEEN)
+    test = given.part(found.unseen, UNSEEN) if found.unseen.any() else None
+    return Context(machine, train, test, options, seen, said)
 
 
 def _count(name: str, value: Any) -> int:

@@ -11,8 +11,8 @@ from .samples import Samples, class_names
 from .svg import figure
 from .threshold import roc_plot
 
-#: Classes that get a colour of their own.
-COLOURS = 8
+#: Colours, and kinds of lines, by which classes are told apart in a plot.
+COLOURS, STROKES = 8, 3
 
 
 def multiclass(context: Context) -> list[Html]:
@@ -24,16 +24,27 @@ def multiclass(context: Context) -> list[Html]:
     rows = [[cell(s.label), number_cell(len(s)), number_cell(accuracy(s), 4)] for s in labelled]
     scores = table([("samples", False), ("number", True), ("accuracy", True)], rows, label="scores")
     found = [measures.curves(np.asarray(judged.y) == c, judged.decision[:, c]) for c in range(len(names))]
-    common = np.argsort([-curves.n_positive for curves in found], kind="stable")[:COLOURS]
-    series = ["other" if c not in common else f"c{list(common).index(c)}" for c in range(len(names))]
-    title = f"ROC curve of every class, {judged.label} samples"
-    plots = tag(
-        "div",
-        _confusion_plot(judged, names),
-        roc_plot(list(zip(names, series, found, strict=True)), title),
-        class_="grid",
-    )
+    plots = tag("div", _confusion_plot(judged, names), *_roc(judged, names, found), class_="grid")
     return [scores, plots, _classes_table(judged, names, found)]
+
+
+def _roc(judged: Samples, names: list[str], found: list[measures.Curves]) -> list[Html]:
+    """Return a curve for every class that there are samples of; the most common ones have a look of their own."""
+    order = np.argsort([-curves.n_positive for curves in found], kind="stable").tolist()
+    drawn = sorted(c for c in order if found[c].n_positive and found[c].n_negative)
+    if not drawn:
+        return []
+    looks = {c: f"c{i % COLOURS} stroke{i // COLOURS}" for i, c in enumerate(order[: COLOURS * STROKES])}
+    lines = [(names[c], looks.get(c, "other"), found[c]) for c in drawn]
+    notes = []
+    grey = sum(c not in looks for c in drawn)
+    if grey:
+        notes.append(f"{grey} rarer classes are grey lines; point at one to see which it is.")
+    absent = [names[c] for c in range(len(names)) if c not in drawn]
+    if absent:
+        shown = ", ".join(absent[:10]) + (f" and {len(absent) - 10} more" if len(absent) > 10 else "")
+        notes.append(f"Without a curve, because there are no samples: {shown}.")
+    return [roc_plot(lines, f"ROC curve of every class, {judged.label} samples", " ".join(notes) or None)]
 
 
 def accuracy(samples: Samples) -> float:

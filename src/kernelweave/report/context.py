@@ -33,22 +33,32 @@ class Options:
 
 @dataclass(frozen=True)
 class Context:
-    """A fitted model, the samples to show it on, and how much to show."""
+    """A fitted model, the samples to show it on, and how much to show.
+
+    Attributes
+    ----------
+    train : samples that it was fitted on, as they were given
+    test : samples that it was not trained on, or of which that is not known
+    seen : samples that were given for a test, but were trained on
+    said : what is to be said of them, None where there is nothing
+    """
 
     model: Any
     train: Samples | None
     test: Samples | None
     options: Options
+    seen: Samples | None = None
+    said: str | None = None
 
     @cached_property
     def sets(self) -> list[Samples]:
         """The sets of samples that there are, training first."""
-        return [samples for samples in (self.train, self.test) if samples is not None]
+        return [samples for samples in (self.train, self.seen, self.test) if samples is not None]
 
     @property
     def judged(self) -> Samples | None:
         """The samples that the model is judged by: the held-out ones where there are some."""
-        return self.test if self.test is not None else self.train
+        return next((samples for samples in (self.test, self.seen, self.train) if samples is not None), None)
 
     @property
     def weights(self) -> np.ndarray:

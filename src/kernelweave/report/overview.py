@@ -21,6 +21,7 @@ from .classes import accuracy
 from .context import Context, Section, section
 from .markup import Html, cell, decimals, facts, name_of, number, number_cell, percent, table, tag
 from .samples import Samples, class_names, is_binary, positives
+from .trained import SEEN, TRAINING, UNSEEN, UNSURE
 
 PACKAGES = ("kernelweave", "numpy", "scipy", "scikit-learn", "numba", "highspy")
 #: A gap below this is as good as none, in large print.
@@ -34,8 +35,19 @@ def header(context: Context, title: str) -> Html:
     """Return the title with the verdict: how good, how sure, of what."""
     model = context.model
     cards = [*_score_cards(context), _gap_card(model), _terms_card(context), _support_card(context)]
-    return tag("header", tag("p", f"kernelweave · {type(model).__name__}", class_="kind"), tag("h1", title),
+    told = None if context.said is None else tag("p", *_said(context), class_="warned", role="alert")
+    return tag("header", tag("p", f"kernelweave · {type(model).__name__}", class_="kind"), tag("h1", title), told,
                tag("div", *cards, class_="cards"))  # fmt: skip
+
+
+def _said(context: Context) -> Iterator[Any]:
+    """Yield what a reader has to know before any score."""
+    if context.test is None:
+        yield tag("b", "Not a test. ")
+    yield context.said
+    if context.test is not None and context.seen is not None:
+        n = len(context.test)
+        yield f" The score below is that of the {number(n)} {'other' if n == 1 else 'others'}."
 
 
 def _card(value: str, what: str, more: str, kind: str | None = None) -> Html:
@@ -47,7 +59,7 @@ def _score_cards(context: Context) -> list[Html]:
     judged = context.judged
     if judged is None or judged.y is None:
         return []
-    where = f"{judged.label}, {number(len(judged))} samples"
+    where = f"on {caption(judged)}"
     if is_regressor(context.model):
         found = measures.errors(judged.y, judged.decision)
         return [_card(decimals(found["R²"]), "R²", f"RMSE {number(found['RMSE'])}; {where}")]
@@ -60,6 +72,17 @@ def _score_cards(context: Context) -> list[Html]:
         return [_card(percent(float(np.mean((judged.decision > 0) == positive))), "accuracy", where)]
     more = f"average precision {decimals(curves.average_precision)}; {where}"
     return [_card(decimals(curves.roc_area), "area under ROC", more)]
+
+
+def caption(samples: Samples) -> str:
+    """Return what samples are, for the score that they give."""
+    n = f"{number(len(samples))} {'sample' if len(samples) == 1 else 'samples'}"
+    return {
+        UNSEEN: f"{n} held out",
+        UNSURE: f"{n}, and it is not known whether these were trained on",
+        SEEN: f"{n} that the model was trained on: expect less on new ones",
+        TRAINING: f"{n} that the model was trained on: expect less on new ones",
+    }[samples.label]
 
 
 def _gap_card(model: Any) -> Html:
@@ -77,8 +100,9 @@ def _terms_card(context: Context) -> Html:
 
 
 def _support_card(context: Context) -> Html:
-    n = len(context.model.support_)
-    share = "" if context.train is None else f"{percent(n / max(len(context.train), 1), 0)} of the training samples"
+    n, known = len(context.model.support_), getattr(context.model, "_trained", None)
+    total = len(context.train) if context.train is not None else None if known is None else known.n_samples
+    share = "" if total is None else f"{percent(n / max(total, 1), 0)} of the {number(total)} training samples"
     return _card(number(n), "support samples", share or "kept in the model")
 
 
@@ -88,11 +112,15 @@ def _support_card(context: Context) -> Html:
 def data_section(context: Context) -> Section:
     """Return what was trained on what."""
     model, train = context.model, context.train
-    size = "not known; a model keeps its support samples only" if train is None else number(len(train))
+    known = getattr(model, "_trained", None)
+    size = "not known; an older version wrote the model" if train is None else number(len(train))
+    size = size if known is None else number(known.n_samples)
     rows = [
         ("kernel", tag("code", _shortened(repr(model._kernel())), class_="long")),
+        ("predicts", None if known is None or known.target is None else tag("code", known.target)),
+        ("positive class", name_of(class_names(model)[1]) if is_classifier(model) and is_binary(model) else None),
         ("training samples", size),
-        ("held-out samples", None if context.test is None else number(len(context.test))),
+        *((f"{s.label} samples", number(len(s))) for s in (context.test, context.seen) if s is not None),
         ("columns or views", number(model.n_features_in_)),
         ("support samples", number(len(model.support_))),
     ]
@@ -192,7 +220,7 @@ def _letters(found: SequenceSet) -> list[Html]:
 
 def notes_section(context: Context, warned: list[str]) -> Section:
     """Return what a reader should know of the data and of the fit."""
-    notes = [*context.model.notes_, *warned]
+    notes = [*([] if context.said is None else [context.said]), *context.model.notes_, *warned]
     if not context.model.converged_:
         notes.append(
             f"The fit stopped at a relative gap of {context.model.gap_:.2g}, above tol={context.model.tol:g}. Scale "

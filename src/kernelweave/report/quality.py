@@ -20,7 +20,9 @@ def quality_section(context: Context) -> Section:
         )
         return section("quality", title, missing(said))
     parts = []
-    if context.test is None:
+    if context.said is not None:
+        parts.append(missing(context.said))
+    if context.test is None and context.seen is None:
         said = "The model may have learned from these samples: expect less on new ones, X_test and y_test."
         parts.append(missing(said))
     if is_regressor(context.model):

@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..kernels.values import typed
 from ..validation import check_numbers
 from ..views import Views, as_views
+from .trained import SEEN, TRAINING, UNSEEN, UNSURE
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Samples:
 
     Attributes
     ----------
-    label : "training" or "held-out"
+    label : "training", "held-out" (not trained on), "trained-on" or "given" (that is not known)
     series : the class of its colour
     X : Views
     y : array or None
@@ -41,13 +42,20 @@ class Samples:
     def __len__(self) -> int:
         return len(self.X)
 
+    def part(self, which: np.ndarray, label: str) -> Samples:
+        """Return some of the samples under a label of their own."""
+        rows = np.flatnonzero(which)
+        names = None if self.names is None else [self.names[i] for i in rows]
+        y = None if self.y is None else self.y[rows]
+        return Samples(label, SERIES[label], self.X.rows(rows), y, self.decision[rows], names)
+
     def name(self, i: int) -> str:
         """Return what sample i is called."""
         return f"{self.label} sample {i}" if self.names is None else self.names[i]
 
 
 #: The class of the colour of each set.
-SERIES = {"training": "train", "held-out": "test"}
+SERIES = {TRAINING: "train", SEEN: "train", UNSEEN: "test", UNSURE: "test"}
 
 
 def gather(model: Any, label: str, X: Any, y: Any, names: Sequence[Any] | None) -> Samples | None:
@@ -56,7 +64,7 @@ def gather(model: Any, label: str, X: Any, y: Any, names: Sequence[Any] | None) 
     Parameters
     ----------
     model : fitted estimator
-    label : "training" or "held-out"
+    label : "training", or "given" for samples that may or may not have been trained on
     X, y : samples and targets, as for `fit`; y may be None
     names : what the samples are called
     """
@@ -90,7 +98,8 @@ def _targets(model: Any, y: Any, n: int, label: str) -> np.ndarray:
             f"The {label} targets hold {typed(found[strange][0])}, which the model does not know; it knows "
             f"{', '.join(typed(one) for one in classes[:10])}."
         )
-    codes = np.searchsorted(classes, found)
+    order = np.argsort(classes)  # the positive class is last, whether or not it sorts so
+    codes = order[np.searchsorted(classes, found, sorter=order)]
     return codes if is_classifier(model) else np.where(codes > 0, 1, -1)
 
 

@@ -53,7 +53,7 @@ def _scores(found: list[tuple[Samples, measures.Curves]]) -> Html:
 # -- plots -------------------------------------------------------------------------------------------------------------
 
 
-def roc_plot(curves: list[tuple[str, str, measures.Curves]], title: str) -> Html:
+def roc_plot(curves: list[tuple[str, str, measures.Curves]], title: str, note: str | None = None) -> Html:
     """Return ROC curves; those of the series "other" are drawn, but not named."""
     plot = Plot(Axis(-0.02, 1.02, "false positive rate"), Axis(-0.02, 1.02, "true positive rate"), title)
     plot.rule((0.0, 1.0), (0.0, 1.0))
@@ -64,7 +64,7 @@ def roc_plot(curves: list[tuple[str, str, measures.Curves]], title: str) -> Html
         tip = "false positive rate {0}\ntrue positive rate {1}\nthreshold {2}"
         shown = f"{name}: {decimals(found.roc_area)}" if series != "other" else ""
         plot.line(x[keep], y[keep], series, tip=tip, values=values, name=shown, lead=name)
-    return plot.html(class_="roc")
+    return plot.html(note, class_="roc")
 
 
 def _pr_plot(found: list[tuple[Samples, measures.Curves]]) -> Html:

@@ -46,9 +46,10 @@ class CurvesDisplay(Display):
         y, f = np.asarray(y), _decide(model, X)
         if f.ndim == 1:
             return cls({"model": y == _positive(model, y)}, {"model": f}).plot(ax, **options)
-        names = [f"{c} against the rest" for c in model.classes_]
-        truths = {name: y == c for name, c in zip(names, model.classes_, strict=True)}
-        return cls(truths, dict(zip(names, f.T, strict=True))).plot(ax, **options)
+        there = [c for c, label in enumerate(model.classes_) if (y == label).any()]  # others have no curve
+        names = {c: f"{model.classes_[c]} against the rest" for c in there}
+        truths = {name: y == model.classes_[c] for c, name in names.items()}
+        return cls(truths, {name: f[:, c] for c, name in names.items()}).plot(ax, **options)
 
     @classmethod
     def from_estimators(
