@@ -71,7 +71,7 @@ def _models() -> list[tuple[Any, Any]]:
     return [
         (kw.MKLClassifier("RBF(0.5).on(0) + Linear()", norm=2).fit(X, y), X),
         (kw.MKLClassifier("Spectrum(k=3) + WeightedDegree(degree=3)").fit(S, y), S),
-        (kw.MKLClassifier("Spectrum(k=2) + Mismatch(k=3, m=1)", weights="per_class").fit(uneven, classes), uneven),
+        (kw.MKLClassifier("Spectrum(k=2) + Mismatch(k=3, mismatches=1)", weights="per_class").fit(uneven, classes), uneven),
         (kw.MKLClassifier("RBF(0.5).on('age') + Spectrum(k=2).on('site')").fit(table, classes), table),
         (kw.MKLRegressor("per_feature(RBF(0.5)) + Polynomial(2)").fit(X, X[:, 0]), X),
         (kw.MKLRegressor("WeightedDegree(degree=4).split('degree')").fit(S, X[:, 0]), S),
@@ -239,8 +239,8 @@ KERNELS = [
     b"2.0 * RBF(gamma=0.5).on('age') + Linear()",
     b"WeightedDegree(degree=20).split('position', 'degree') + Spectrum(k=6, alphabet=DNA).on(['a', 'b'])",
     b"Frozen(RBF(1) + Polynomial(degree=2)) * Linear().normalized() + per_feature(RBF('learn'))",
-    b"Precomputed(name='K') + Mismatch(k=5, m=1).on(0) + GappedKmer(6, 4) + Oligo(k=3, sigma=1.0)",
-    b"Spectrum(k=3, alphabet=Alphabet('ABC', name='abc')).on(slice(0, 3)) + Words()",
+    b"Precomputed(name='K') + Mismatch(k=5, mismatches=1).on(0) + GappedKmer(6, 4) + Oligo(k=3, width=1.0)",
+    b"Spectrum(k=3, alphabet=Alphabet('ABC', name='abc')).on(slice(0, 3)) + BagOfWords()",
 ]
 KERNEL_WORDS = (
     *mutate.WORDS, b"RBF(", b"Linear()", b".on(", b".split(", b".normalized()", b".only(", b"Frozen(", b"per_feature(", b"slice(",

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..dual import DualState
-from ..errors import CheckpointError, DataWarning
+from ..errors import CheckpointError, DataWarning, ModelFormatError
 from ..io.checkpoint import Checkpoint
 from ..io.fingerprint import differences
+from ..io.plain import fields
 from ..mkl import Problem, Result, Step
 from ..mkl.master_lp import Cuts
+from .standing import check_standing, standings
 
 #: Saving takes at most this share of the time.
 MOST_SAVING = 0.05
@@ -67,28 +69,37 @@ class Keeper:
             if unlike and manifest["complete"]:  # that fit came to its end: nothing is lost
                 return
             if not unlike:
-                n = int(self.fit["number of samples"])
-                self.problems = {node["number"]: _unpacked(node, arrays, n) for node in manifest["problems"]}
+                fields(manifest, "the checkpoint", library_version=str, fit=dict, complete=bool, problems=list)
+                stood = standings(manifest, arrays, int(self.fit["number of samples"]))
+                self.problems = {number: Kept(*parts) for number, parts in stood.items()}
                 self._continues = True
                 return
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise CheckpointError(
-                f"{self.checkpoint.path!r} does not hold what a checkpoint holds ({error!r}). Delete it, or begin anew "
-                "with Checkpoint(path, restart=True)."
-            ) from None
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            raise self._refusal(error) from None
         raise CheckpointError(
             f"The checkpoint {self.checkpoint.path!r} is of another fit: {'; '.join(unlike)}. To go on from it, fit "
             "the same data with the same parameters. To begin anew: another path, or Checkpoint(path, restart=True)."
         )
 
+    def _refusal(self, error: Exception) -> CheckpointError:
+        """Return the error for a file that no fit has written."""
+        why = str(error).removeprefix("is damaged: ") if isinstance(error, ModelFormatError) else repr(error)
+        return CheckpointError(
+            f"{self.checkpoint.path!r} does not hold what a checkpoint holds ({why.rstrip('.')}). Delete it, or begin "
+            "anew with Checkpoint(path, restart=True)."
+        )
+
     def start(self, number: int, problem: Problem) -> Step | None:
         """Return where a problem stood, with its lower bound put into the problem; None where it is new."""
         kept = self.problems.get(number)
-        n_terms, n_machines = problem.gram.n_terms, len(problem.machines)
-        fits = kept is not None and len(kept.weights) == n_terms and len(kept.coefs) == n_machines
-        if kept is None or not fits:
-            self.problems[number] = Kept(problem.start_weights(), [None] * n_machines, problem.gram.factors)
+        if kept is None:
+            none = [None] * len(problem.machines)
+            self.problems[number] = Kept(problem.start_weights(), none, problem.gram.factors)
             return None
+        try:
+            check_standing(kept.weights, kept.coefs, problem)
+        except ModelFormatError as error:
+            raise self._refusal(error) from None
         if not np.allclose(kept.factors, problem.gram.factors, rtol=1e-9, atol=0.0):
             kept.factors, kept.lower, kept.cuts = problem.gram.factors, -np.inf, None
         problem.lower = kept.lower
@@ -164,17 +175,3 @@ def _packed(number: int, kept: Kept, arrays: dict[str, np.ndarray]) -> dict[str,
             rows = np.flatnonzero(coef)
             arrays[f"rows/{place}.npy"], arrays[f"values/{place}.npy"] = rows, coef[rows]
     return {"lower": None if np.isinf(kept.lower) else kept.lower, "machines": machines, "number": number}
-
-
-def _unpacked(node: dict[str, Any], arrays: dict[str, np.ndarray], n: int) -> Kept:
-    number = node["number"]
-    coefs: list[np.ndarray | None] = []
-    for place in node["machines"]:
-        coef = None
-        if place is not None:
-            coef = np.zeros(n)
-            coef[arrays[f"rows/{place}.npy"]] = arrays[f"values/{place}.npy"]
-        coefs.append(coef)
-    cuts = (arrays[f"linears/{number}.npy"], arrays[f"quads/{number}.npy"]) if f"quads/{number}.npy" in arrays else None
-    lower = -np.inf if node["lower"] is None else float(node["lower"])
-    return Kept(arrays[f"weights/{number}.npy"], coefs, arrays[f"factors/{number}.npy"], lower, cuts)
