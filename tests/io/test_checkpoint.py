@@ -357,14 +357,6 @@ def test_what_does_not_hold_together_is_refused(spoil, path, blobs):
         model.fit(*blobs, checkpoint=path)
 
 
-def test_weights_of_another_shape_only_cost_time(path, blobs):
-    model = half_done(path, kw.MKLClassifier(KERNEL), *blobs)
-    manifest, arrays = often(path).read()
-    arrays["weights/0.npy"] = np.ones(7) / 7
-    often(path).write(manifest, arrays)
-    assert model.fit(*blobs, checkpoint=path).converged_
-
-
 def test_bounds_of_other_factors_are_forgotten(path, blobs):
     model = half_done(path, kw.MKLClassifier(KERNEL, solver="silp"), *blobs)
     manifest, arrays = often(path).read()

@@ -20,7 +20,7 @@ from ..mkl import SOLVERS, ActiveTerms, Plain
 from ..mkl.widths import Widths
 from ..norms import NORMS
 from .kept import NotKept
-from .plain import damaged, decode, fields
+from .plain import MAX_CHARACTERS, characters, damaged, decode, fields
 from .support import Unpacker
 
 #: Classes that parameters and fitted attributes may be of.
@@ -49,6 +49,8 @@ class StoredModel:
         keys |= {"classes": (dict, NoneType), "n_support": int, "terms": list, "weights": list, "scales": list}
         keys |= {"matrices": dict, "data": dict, "attributes": dict, "training": dict}
         fields(self.manifest, "model.json", **keys)
+        if characters(self.manifest) > MAX_CHARACTERS:
+            raise damaged("its arrays of strings are too large")
         model = self._estimator(matrices)
         n_machines = self._classes(model)
         unpacker = Unpacker(self.arrays, self._count("n_support"), self.memory)
@@ -111,6 +113,9 @@ class StoredModel:
         model.support_ = support
         model.dual_coef_ = arrays.take("dual_coef.npy", "f", n_machines, arrays.n)
         model.intercept_ = arrays.take("intercept.npy", "f", n_machines)
+        for name, array in (("dual_coef.npy", model.dual_coef_), ("intercept.npy", model.intercept_)):
+            if array.dtype != np.float64:  # what solvers make; compiled code and sums count on it
+                raise damaged(f"{name} has the type {array.dtype}; coefficients are float64")
 
     def _columns(self, model: BaseMKL) -> None:
         names, n = self.manifest["feature_names_in"], self._count("n_features_in")

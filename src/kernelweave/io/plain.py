@@ -20,8 +20,8 @@ from ..kernels.values import same_value
 #: Types of arrays that are written; "str" is as wide as its longest string.
 DTYPES = frozenset(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64))
 DTYPES = DTYPES - {"float8"} | {"bool", "str", "object"}
-#: Most characters that an array of strings may take when all are as wide as the longest.
-MAX_CHARACTERS = 50_000_000
+#: Most characters that all arrays of strings may take, each string being as wide as the longest of its array.
+MAX_CHARACTERS = 10_000_000
 _STRANGE = ("inf", "-inf", "nan")
 
 Kinds = Mapping[str, type]
@@ -138,6 +138,18 @@ def _decode_array(dtype: str, values: list[Any], kinds: Kinds) -> np.ndarray:
     if not np.array_equal(cast, out, equal_nan=True):
         raise damaged(f"an array of {dtype} holds numbers that do not fit into it")
     return cast
+
+
+def characters(node: Any) -> int:
+    """Return how many characters the arrays of strings inside a node take once they are arrays."""
+    if isinstance(node, list):
+        return sum(map(characters, node))
+    if not isinstance(node, dict):
+        return 0
+    values = node.get("values")
+    if node.get("array") == "str" and isinstance(values, list):
+        return len(values) * max((len(value) for value in values if isinstance(value, str)), default=0)
+    return sum(map(characters, node.values()))
 
 
 def _built(make: Callable[[], Any]) -> Any:

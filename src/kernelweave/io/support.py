@@ -31,6 +31,7 @@ from .plain import damaged, fields
 Request = tuple[tuple[Any, ...], Kernel]
 #: What the number of a column takes, among the names of all of them.
 LABEL_BYTES = 64
+_NO_CODES = np.empty(0, np.uint8)
 _NOTES = tuple(name for name in Notes.__dataclass_fields__ if name != "skipped")
 
 
@@ -269,7 +270,8 @@ class Unpacker:
         if len(unknown) and (unknown[0] < 0 or unknown[-1] >= n_letters or (np.diff(unknown) <= 0).any()):
             raise damaged("letters that are unknown lie outside of the sequences")
         found = SequenceSet(alphabet, buffer, self.n, length, offsets, alphabet.packable, unknown, notes)
-        codes = found.flat_codes()  # compiled code looks them up in tables, and trusts them
+        # compiled code looks codes up in tables, and trusts them; two bits are always one of four letters
+        codes = found.flat_codes() if alphabet.size != 4 or not found.packed else _NO_CODES
         if alphabet.size < UNKNOWN and ((codes >= alphabet.size) & (codes != UNKNOWN)).any():
             raise damaged(f"sequences hold letters that are not of the alphabet {alphabet!r}")
         return found if packed or not found.packed else found.unpack(), asked
