@@ -220,14 +220,48 @@ def _value_for(dtype: np.dtype, rng: Random) -> Any:
 
 # -- packed sequence files ---------------------------------------------------------------------------------------------
 
+HEADER_SIZE, PREFIX, ALIGN, BLOCK = 8192, 32, 64, 1 << 16
+
 
 def mutate_packed(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
-    """Return a packed sequence file whose header, JSON behind 20 bytes, was changed and got a right checksum."""
-    _, version, _, length = struct.unpack_from("<8sIII", data)
-    header = json.loads(data[20 : 20 + length])
-    body, size = data[8192:], rng.random()
-    if size < 0.2:
-        body = mutate_bytes(body, rng, others)
-    body_json = json.dumps(mutate_json(header, rng), ensure_ascii=True).encode()[: 8192 - 20]
-    rest = (struct.pack("<I", len(body_json)) + body_json).ljust(8192 - 16, b"\0")
-    return data[:8] + struct.pack("<II", version, zlib.crc32(rest)) + rest + body
+    """Return a packed sequence file whose header or body was changed, with digests that are right again."""
+    length = struct.unpack_from("<I", data, 12)[0]
+    header = json.loads(data[PREFIX : PREFIX + length])
+    n_body = sum(-(-size // ALIGN) * ALIGN for size in header["sizes"].values())
+    body = data[HEADER_SIZE : HEADER_SIZE + n_body]
+    if rng.random() < 0.5:
+        body = _mutate_body(body, header["sizes"], rng, others)
+    else:
+        header = mutate_json(header, rng)
+        n_said = _said_size(header)
+        if n_said is not None and rng.random() < 0.7:  # a body of the size that the header now says
+            body = (body * (n_said // max(1, len(body)) + 1))[:n_said]
+    table = b"".join(struct.pack("<I", zlib.crc32(body[at : at + BLOCK])) for at in range(0, len(body), BLOCK))
+    if isinstance(header, dict) and "digest" in header and rng.random() < 0.95:
+        header["digest"] = hashlib.blake2b(table, digest_size=16).hexdigest()
+    text = json.dumps(header).encode("utf-8", "surrogatepass")[: HEADER_SIZE - PREFIX]
+    head, rest = data[:12] + struct.pack("<I", len(text)), text.ljust(HEADER_SIZE - PREFIX, b"\0")
+    return head + hashlib.blake2b(head + rest, digest_size=16).digest() + rest + body + table
+
+
+def _mutate_body(body: bytes, sizes: dict[str, int], rng: Random, others: Sequence[bytes]) -> bytes:
+    """Change numbers inside of one section, or bytes anywhere."""
+    starts, at = {}, 0
+    for name, size in sizes.items():
+        starts[name] = at
+        at += -(-size // ALIGN) * ALIGN
+    name = rng.choice([name for name, size in sizes.items() if size] or list(sizes))
+    if name == "data" or rng.random() < 0.2:
+        return mutate_bytes(body, rng, others)[: len(body)].ljust(len(body), b"\0")
+    low, high = starts[name], starts[name] + sizes[name]
+    numbers = np.frombuffer(body[low:high], "<i8")
+    changed = mutate_array(numbers, rng).astype("<i8").tobytes()[: high - low].ljust(high - low, b"\0")
+    return body[:low] + changed + body[high:]
+
+
+def _said_size(header: Any) -> int | None:
+    """Return the bytes of the body that a header speaks of, where that is few."""
+    sizes = header.get("sizes") if isinstance(header, dict) else None
+    if not isinstance(sizes, dict) or not all(type(size) is int and 0 <= size < 1 << 20 for size in sizes.values()):
+        return None
+    return sum(-(-size // ALIGN) * ALIGN for size in sizes.values())

@@ -171,11 +171,11 @@ FASTQ_CRLF = FASTQ[:26].replace(b"\n", b"\r\n")
 
 
 def _packed_seeds() -> list[bytes]:
-    from kernelweave.sequences import as_sequences
+    from kernelweave.sequences import Alphabet, as_sequences
 
     S = _samples()[2]
     uneven, proteins = [s[: 5 + i % 7] for i, s in enumerate(S)], ["MKVLAAGIVG", "MSTNPKPQ", "KTKRX"]
-    own = as_sequences(["abc", "cab"], kw.Alphabet("abc", name="own"))
+    own = as_sequences(["abc", "cab"], Alphabet("abc", name="own"))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "set.kwseq")
         found = []
