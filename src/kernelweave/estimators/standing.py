@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.plain import damaged, fields
+from ..io.plain import damaged, fields, grows
 from ..mkl import Problem
 from ..norms import WeightNorm
 
@@ -55,7 +55,7 @@ def _coef(left: dict[str, np.ndarray], place: Any, n: int) -> np.ndarray:
     """Return the coefficients of a machine; the file keeps those that are not zero, and their places."""
     rows, values = _numbers(left, f"rows/{place}.npy", 1, "int64"), _numbers(left, f"values/{place}.npy", 1)
     inside = len(rows) == 0 or (rows[0] >= 0 and rows[-1] < n)
-    if rows.shape != values.shape or not inside or not (np.diff(rows) > 0).all():
+    if rows.shape != values.shape or not inside or not grows(rows, strictly=True):
         raise damaged(f"rows/{place}.npy are not places of {n} samples that grow, one for each value")
     coef = np.zeros(n)
     coef[rows] = values

@@ -20,7 +20,7 @@ from ..mkl import SOLVERS, ActiveTerms, Plain
 from ..mkl.widths import Widths
 from ..norms import NORMS
 from .kept import NotKept
-from .plain import MAX_CHARACTERS, characters, damaged, decode, fields
+from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
 from .support import Unpacker
 
 #: Classes that parameters and fitted attributes may be of.
@@ -108,7 +108,7 @@ class StoredModel:
 
     def _machines(self, model: BaseMKL, arrays: Unpacker, n_machines: int) -> None:
         support = arrays.take("support.npy", "u", arrays.n).astype(np.int64)
-        if (support < 0).any() or (np.diff(support) <= 0).any():
+        if (support < 0).any() or not grows(support, strictly=True):
             raise damaged("the numbers of its support samples do not grow")
         model.support_ = support
         model.dual_coef_ = arrays.take("dual_coef.npy", "f", n_machines, arrays.n)

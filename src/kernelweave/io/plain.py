@@ -179,3 +179,8 @@ def _is(value: Any, kind: type) -> bool:
     if isinstance(value, bool):  # which is an int to Python, but not a count
         return kind is bool
     return isinstance(value, (int, float) if kind is float else kind)
+
+
+def grows(values: np.ndarray, *, strictly: bool = False) -> bool:
+    """Say whether whole numbers are in order; compared, because their differences may be too large to tell."""
+    return bool((values[1:] > values[:-1] if strictly else values[1:] >= values[:-1]).all())
