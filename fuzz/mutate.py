@@ -18,7 +18,25 @@ import numpy as np
 from kernelweave.io import archive
 
 #: Whole numbers at which readers go wrong.
-NUMBERS = (0, -1, 1, 2, 3, 255, 256, 65_535, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**60, 2**63 - 1, 2**63, 2**64, -(2**63))
+NUMBERS = (
+    0,
+    -1,
+    1,
+    2,
+    3,
+    255,
+    256,
+    65_535,
+    2**31 - 1,
+    2**31,
+    2**32,
+    2**53 + 1,
+    2**60,
+    2**63 - 1,
+    2**63,
+    2**64,
+    -(2**63),
+)
 #: Pieces of text that mean something to one reader or another.
 WORDS = (
     b"\0", b"\n", b"\r", b"\r\n", b"\n\n", b"\t", b",", b";", b'"', b"'", b"#", b">", b"@", b"+", b"-", b"=", b"[", b"]",
@@ -102,7 +120,19 @@ def _splice(out: bytearray, rng: Random, others: Sequence[bytes], _: Any) -> Non
     out[at : at + rng.choice((0, 16, 10**6))] = other[start : start + rng.choice((4, 32, 256, 10**6))]
 
 
-_CHANGES: tuple[Callable[..., None], ...] = (_flip, _flip, _set, _set, _delete, _cut, _repeat, _word, _word, _number, _splice)
+_CHANGES: tuple[Callable[..., None], ...] = (
+    _flip,
+    _flip,
+    _set,
+    _set,
+    _delete,
+    _cut,
+    _repeat,
+    _word,
+    _word,
+    _number,
+    _splice,
+)
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------
@@ -204,7 +234,9 @@ def mutate_array(array: np.ndarray, rng: Random) -> np.ndarray:
         order = list(range(flat.size))
         rng.shuffle(order)
         return flat[order].reshape(array.shape)
-    return np.full(rng.choice((array.shape, (3,), (0,), (1, 1), (4, 0), (2, 500))), _value_for(flat.dtype, rng), flat.dtype)
+    return np.full(
+        rng.choice((array.shape, (3,), (0,), (1, 1), (4, 0), (2, 500))), _value_for(flat.dtype, rng), flat.dtype
+    )
 
 
 def _value_for(dtype: np.dtype, rng: Random) -> Any:

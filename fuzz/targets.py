@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ import mutate
 import numpy as np
 
 import kernelweave as kw
-from kernelweave.errors import CheckpointError, KernelweaveError
+from kernelweave.errors import KernelweaveError
 from kernelweave.io.checkpoint import Checkpoint
 
 Mutate = Callable[[bytes, Random, Sequence[bytes]], bytes]
@@ -59,27 +59,33 @@ def _samples() -> tuple[np.ndarray, np.ndarray, list[str]]:
 
 
 @cache
-def _models() -> list[tuple[Any, Any]]:
-    """Return fitted models, and samples for each to predict."""
+def _data() -> list[Any]:
+    """Return the samples of every model."""
     from scipy import sparse
 
-    X, y, S = _samples()
-    uneven = [s[: 9 + i % 5] for i, s in enumerate(S)]
-    table = {"age": X[:, :1], "site": np.array(S, object)}
+    X, _, S = _samples()
+    uneven, table = [s[: 9 + i % 5] for i, s in enumerate(S)], {"age": X[:, :1], "site": np.array(S, object)}
+    ids = np.arange(12)[:, None]
+    return [X, S, uneven, table, X, S, sparse.csr_array(np.where(X > 0.5, X, 0)), X, ids, ["ABC", "CBA", "AAB"] * 4]
+
+
+def _fit_models() -> list[Any]:
+    """Return fitted models of every kind, one for each of `_data`."""
+    X, y, _ = _samples()
     classes = np.array(["a", "b", "c"])[np.arange(12) % 3]
-    K = X @ X.T + np.eye(12)
-    return [
-        (kw.MKLClassifier("RBF(0.5).on(0) + Linear()", norm=2).fit(X, y), X),
-        (kw.MKLClassifier("Spectrum(k=3) + WeightedDegree(degree=3)").fit(S, y), S),
-        (kw.MKLClassifier("Spectrum(k=2) + Mismatch(k=3, mismatches=1)", weights="per_class").fit(uneven, classes), uneven),
-        (kw.MKLClassifier("RBF(0.5).on('age') + Spectrum(k=2).on('site')").fit(table, classes), table),
-        (kw.MKLRegressor("per_feature(RBF(0.5)) + Polynomial(2)").fit(X, X[:, 0]), X),
-        (kw.MKLRegressor("WeightedDegree(degree=4).split('degree')").fit(S, X[:, 0]), S),
-        (kw.MKLOneClass("RBF(0.5) + Linear()").fit(sparse.csr_array(np.where(X > 0.5, X, 0))), X),
-        (kw.MKLClassifier("RBF('learn')", random_state=0).fit(X, y), X),
-        (kw.MKLClassifier(kw.Precomputed(K, name="K") + kw.Linear()).fit(np.arange(12)[:, None], y), np.arange(12)[:, None]),
-        (kw.MKLClassifier("Spectrum(k=2, alphabet=Alphabet('ABC', name='abc'))").fit(["ABC", "CBA", "AAB", "CCC"], [0, 1, 0, 1]), ["AB"]),
-    ]  # fmt: skip
+    models = [
+        (kw.MKLClassifier("RBF(0.5).on(0) + Linear()", norm=2), y),
+        (kw.MKLClassifier("Spectrum(k=3) + WeightedDegree(degree=3)"), y),
+        (kw.MKLClassifier("Spectrum(k=2) + Mismatch(k=3, mismatches=1)", weights="per_class"), classes),
+        (kw.MKLClassifier("RBF(0.5).on('age') + Spectrum(k=2).on('site')"), classes),
+        (kw.MKLRegressor("per_feature(RBF(0.5)) + Polynomial(2)"), X[:, 0]),
+        (kw.MKLRegressor("WeightedDegree(degree=4).split('degree')"), X[:, 0]),
+        (kw.MKLOneClass("RBF(0.5) + Linear()"), None),
+        (kw.MKLClassifier("RBF('learn')", random_state=0), y),
+        (kw.MKLClassifier(kw.Precomputed(_matrices(8)["K"], name="K") + kw.Linear()), y),
+        (kw.MKLClassifier("Spectrum(k=2, alphabet=Alphabet('ABC', name='abc'))"), classes),
+    ]
+    return [model.fit(data, target) for (model, target), data in zip(models, _data(), strict=True)]
 
 
 def _matrices(number: int) -> dict[str, Any]:
@@ -91,7 +97,7 @@ def _model_seeds() -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.kw")
         found = []
-        for model, _ in _models():
+        for model in _fit_models():
             kw.save(model, path)
             found.append(path.read_bytes())
         return found
@@ -99,7 +105,7 @@ def _model_seeds() -> list[bytes]:
 
 def _use_model(path: str, number: int) -> Any:
     model = kw.load(path, matrices=_matrices(number))
-    X = _models()[number][1]
+    X = _data()[number]
     decide = getattr(model, "decision_function", model.predict)
     with np.errstate(all="ignore"):
         return decide(X).tobytes(), repr(model.kernel_), repr(model)
@@ -140,10 +146,8 @@ def _checkpoint_seeds() -> list[bytes]:
     for number in range(len(_fits())):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "run.checkpoint")
-            try:
+            with contextlib.suppress(_Enough):
                 _fitted(number, checkpoint=Checkpoint(path, seconds=0.0), callback=stop)
-            except _Enough:
-                pass
             found.append(path.read_bytes())
     return found
 
@@ -216,16 +220,14 @@ def _use_sequences(path: str, number: int) -> None:
 
 def _attempt(work: Callable[[], Any]) -> None:
     """Do more with an input, where a clean refusal is as good as a result."""
-    try:
+    with contextlib.suppress(KernelweaveError):
         work()
-    except KernelweaveError:
-        pass
 
 
 # -- tables and text ---------------------------------------------------------------------------------------------------
 
 TABLES = [
-    b"id,label,age,site\na,1,0.5,ACGT\nb,-1,NA,GATT\n\"c,d\",1,1e3,AAAA\n",
+    b'id,label,age,site\na,1,0.5,ACGT\nb,-1,NA,GATT\n"c,d",1,1e3,AAAA\n',
     b"id\tlabel\tseq\nr1\t1\tACGT\nr2\t0\tTTTT\n",
     b"\xef\xbb\xbfx;y\r\n1;2\r\n3;4\r\n",
 ]

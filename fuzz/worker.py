@@ -20,7 +20,8 @@ from typing import Any
 from targets import CLEAN, TARGETS, Target
 
 #: Processor seconds and seconds that one input may take, and bytes that it may allocate.
-CPU_SECONDS, SECONDS, MEMORY = 10.0, 120.0, 512 << 20
+CPU_SECONDS, SECONDS = 10.0, 120.0
+MEMORY = 512 << 20
 #: Most inputs that are kept to make others of, beside the first ones.
 MOST_KEPT = 200
 FAILURES = ("different", "traceback", "memory")
