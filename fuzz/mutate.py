@@ -39,14 +39,18 @@ NUMBERS = (
 )
 #: Pieces of text that mean something to one reader or another.
 WORDS = (
-    b"\0", b"\n", b"\r", b"\r\n", b"\n\n", b"\t", b",", b";", b'"', b"'", b"#", b">", b"@", b"+", b"-", b"=", b"[", b"]",
+    b"\0", b"\n", b"\r", b"\r\n", b"\n\n", b"\t", b",", b";", b'"', b"'", b"#", b">", b"@", b"+", b"-", b"=", b"[",
+    b"]",
     b"{", b"}", b"(", b")", b":", b"nan", b"inf", b"1e999", b"-0", b"0x10", b"1_000", b"\xff", b"\xef\xbb\xbf",
-    b"\xed\xa0\x80", b"\xf0\x9f\xa7\xac", b"\xc2\xb2", b"\xd9\xa3", b"\x1f\x8b", b"\x1a", b"\x85", b"\xe2\x80\xa8", b"9" * 30,
-    b"1" * 5000, b"(" * 300, b"[" * 300, b"A" * 3000, b"NA", b"true", b"None", b"N" * 50, b"qid:1", b"\\", b"\\x80", b"u", b"*",
+    b"\xed\xa0\x80", b"\xf0\x9f\xa7\xac", b"\xc2\xb2", b"\xd9\xa3", b"\x1f\x8b", b"\x1a", b"\x85", b"\xe2\x80\xa8",
+    b"9" * 30,
+    b"1" * 5000, b"(" * 300, b"[" * 300, b"A" * 3000, b"NA", b"true", b"None", b"N" * 50, b"qid:1", b"\\", b"\\x80",
+    b"u", b"*",
 )  # fmt: skip
 #: Values that do not belong where they are put.
 VALUES: tuple[Any, ...] = (
-    None, True, False, *NUMBERS, 0.5, -0.5, 1e308, -1e308, 5e-324, 1.5, "", "a", "\0", "\ud800", "é" * 40, "x" * 5000, "1",
+    None, True, False, *NUMBERS, 0.5, -0.5, 1e308, -1e308, 5e-324, 1.5, "", "a", "\0", "\ud800", "é" * 40,
+    "x" * 5000, "1",
     [], [[]], {}, [None], [0], ["a"], [1, 2, 3], [0.5, "a"], {"number": "nan"}, {"number": "inf"}, {"tuple": [1]},
     {"dict": {}}, {"dict": [[1, 2]]}, {"array": "float64", "values": [1.0]}, {"array": "object", "values": [None]},
     {"array": "str", "values": ["a", "b"]}, {"array": "int8", "values": [300]}, {"made": "LpNorm", "with": {"p": 2.0}},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,7 @@ from typing import Any
 import click
 import mutate
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 import kernelweave as kw
 from kernelweave.errors import KernelweaveError
@@ -114,10 +116,6 @@ def _use_model(path: str, number: int) -> Any:
 # -- checkpoints -------------------------------------------------------------------------------------------------------
 
 
-class _Enough(Exception):
-    pass
-
-
 def _fits() -> list[Any]:
     return [
         kw.MKLClassifier("RBF(0.5) + Linear() + RBF(3.0)", solver="silp", tol=1e-6),
@@ -127,9 +125,9 @@ def _fits() -> list[Any]:
     ]
 
 
-def _fitted(number: int, **options: Any) -> Any:
+def _fitted(number: int, limits: dict[str, Any] | None = None, **options: Any) -> Any:
     X, y, _ = _samples()
-    return _fits()[number].fit(X, [y, y, np.arange(12) % 3, X[:, 0]][number], **options)
+    return _fits()[number].set_params(**(limits or {})).fit(X, [y, y, np.arange(12) % 3, X[:, 0]][number], **options)
 
 
 @cache
@@ -138,16 +136,13 @@ def _optimum(number: int) -> float:
 
 
 def _checkpoint_seeds() -> list[bytes]:
+    """Return what fits leave that were stopped early; those that cannot be are stopped at once."""
     found = []
-
-    def stop(entry: Any) -> None:
-        raise _Enough
-
     for number in range(len(_fits())):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
             path = Path(folder, "run.checkpoint")
-            with contextlib.suppress(_Enough):
-                _fitted(number, checkpoint=Checkpoint(path, seconds=0.0), callback=stop)
+            _fitted(number, checkpoint=Checkpoint(path, seconds=0.0), limits={"max_iter": 2, "tol": 1e-12})
             found.append(path.read_bytes())
     return found
 
@@ -236,7 +231,8 @@ REGIONS = [b"track name=x\n#c\nchr1\t0\t100\tname\t0\t+\nchr1\t50\t150\nchr2 5 9
 RUNS = [
     b'# note\n[fit]\nfiles = ["a.fa", "b.fa"]\nkernel = "RBF(gamma=0.5)"\nC = 1.0\noutput = "m.kw"\nmax_iter = 10\n'
     b'tol = 0.001\nnorm = "1"\nstrict = true\n[sha256]\n"a.fa" = "00"\n[result]\ngap = 1e-4\n',
-    b'[fit]\nfiles = ["-"]\npreset = "splice"\ntarget = "y"\ncolumns = "a,b"\nalphabet = "dna"\nthreads = 2\nmemory = "1GB"\n',
+    b'[fit]\nfiles = ["-"]\npreset = "splice"\ntarget = "y"\ncolumns = "a,b"\nalphabet = "dna"\n'
+    b'threads = 2\nmemory = "1GB"\n',
 ]
 KERNELS = [
     b"2.0 * RBF(gamma=0.5).on('age') + Linear()",
@@ -246,9 +242,12 @@ KERNELS = [
     b"Spectrum(k=3, alphabet=Alphabet('ABC', name='abc')).on(slice(0, 3)) + BagOfWords()",
 ]
 KERNEL_WORDS = (
-    *mutate.WORDS, b"RBF(", b"Linear()", b".on(", b".split(", b".normalized()", b".only(", b"Frozen(", b"per_feature(", b"slice(",
-    b"Precomputed(name=", b"Alphabet(", b"Spectrum(", b"gamma=", b"k=", b"degree=", b"shift=", b"-", b"1e308", b"True", b"None",
-    b"lambda", b"__import__('os')", b"'a'*", b"*", b"+", b"**", b"{}", b"f'{1}'", b"b'x'", b"1j", b"...", b"DNA", b"\xed\xa0\x80",
+    *mutate.WORDS, b"RBF(", b"Linear()", b".on(", b".split(", b".normalized()", b".only(", b"Frozen(", b"per_feature(",
+    b"slice(",
+    b"Precomputed(name=", b"Alphabet(", b"Spectrum(", b"gamma=", b"k=", b"degree=", b"shift=", b"-", b"1e308", b"True",
+    b"None",
+    b"lambda", b"__import__('os')", b"'a'*", b"*", b"+", b"**", b"{}", b"f'{1}'", b"b'x'", b"1j", b"...", b"DNA",
+    b"\xed\xa0\x80",
     b"\\ud800", b"'\\N{DIGIT ONE}'", b"# c", b"\\\n", b"if", b":=", b"10**9", b"1000000000", b"[1]*9",
 )  # fmt: skip
 
@@ -286,8 +285,8 @@ def _use_regions(path: str, number: int) -> None:
 
 def _use_run(path: str, number: int) -> None:
     """Take the options from a run file, with all that click does to them; the fit itself is not begun."""
-    from kernelweave.cli.fit import fit
     from kernelweave.cli.failures import Failure
+    from kernelweave.cli.fit import fit
 
     try:
         with fit.make_context("fit", ["--run", path]):
