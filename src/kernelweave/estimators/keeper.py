@@ -93,7 +93,7 @@ class Keeper:
         """Return where a problem stood, with its lower bound put into the problem; None where it is new."""
         kept = self.problems.get(number)
         if kept is None:
-            none = [None] * len(problem.machines)
+            none: list[np.ndarray | None] = [None] * len(problem.machines)
             self.problems[number] = Kept(problem.start_weights(), none, problem.gram.factors)
             return None
         try:
