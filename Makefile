@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types docs bench certify clean
+.PHONY: help demo test lint types docs bench certify fuzz clean
 
 help: ## show this list
 	@echo "Usage: make TARGET [ARGS=\"...\"]"
@@ -38,9 +38,12 @@ bench: .venv/bench.stamp ## run the benchmarks
 certify: .venv/test.stamp ## check certificates on random problems against a cone solver; ARGS="--problems 5000"
 	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m certify.run --output certify.txt $(ARGS)
 
+fuzz: .venv/test.stamp ## feed damaged files to all readers; for longer: make fuzz ARGS="--inputs 100000 model"
+	@$(BIN)/python fuzz/run.py $(ARGS)
+
 clean: ## remove .venv and everything that was built
-	@rm -rf .venv build dist docs/_build docs/gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache
-	@find src tests docs examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@rm -rf .venv build dist fuzz/found docs/_build docs/gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	@find src tests docs examples benchmarks fuzz -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # One environment; each target adds what it needs and leaves a stamp.
 .venv/base.stamp:

@@ -46,7 +46,7 @@ def use_run(ctx: click.Context, _: click.Parameter, path: str | None) -> str | N
     try:
         with open(os.path.expanduser(path), "rb") as file:
             run = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # bad TOML, bad UTF-8, or a number of thousands of digits
         raise InputError(f"{path} is not a run file: {error}.") from None
     except RecursionError:
         raise InputError(f"{path} is not a run file: it is nested too deeply.") from None

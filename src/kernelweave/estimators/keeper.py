@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..dual import DualState
-from ..errors import CheckpointError, DataWarning
+from ..errors import CheckpointError, DataWarning, ModelFormatError
 from ..io.checkpoint import Checkpoint
 from ..io.fingerprint import differences
+from ..io.plain import fields
 from ..mkl import Problem, Result, Step
 from ..mkl.master_lp import Cuts
+from .standing import check_standing, standings
 
 #: Saving takes at most this share of the time.
 MOST_SAVING = 0.05
@@ -65,28 +67,36 @@ class Keeper:
             if unlike and manifest["complete"]:  # that fit came to its end: nothing is lost
                 return
             if not unlike:
-                n = int(self.fit["number of samples"])
-                self.problems = {node["number"]: _unpacked(node, arrays, n) for node in manifest["problems"]}
+                fields(manifest, "the checkpoint", library_version=str, fit=dict, complete=bool, problems=list)
+                stood = standings(manifest, arrays, int(self.fit["number of samples"]))
+                self.problems = {number: Kept(*parts) for number, parts in stood.items()}
                 self._continues = True
                 return
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise CheckpointError(
-                f"{self.checkpoint.path!r} does not hold what a checkpoint holds ({error!r}). Delete it, or begin anew "
-                "with Checkpoint(path, restart=True)."
-            ) from None
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            raise self._refusal(error) from None
         raise CheckpointError(
             f"The checkpoint {self.checkpoint.path!r} is of another fit: {'; '.join(unlike)}. To go on from it, fit "
             "the same data with the same parameters. To begin anew: another path, or Checkpoint(path, restart=True)."
         )
 
+    def _refusal(self, error: Exception) -> CheckpointError:
+        """Return the error for a file that no fit has written."""
+        why = str(error).removeprefix("is damaged: ") if isinstance(error, ModelFormatError) else repr(error)
+        return CheckpointError(
+            f"{self.checkpoint.path!r} does not hold what a checkpoint holds ({why.rstrip('.')}). Delete it, or begin "
+            "anew with Checkpoint(path, restart=True)."
+        )
+
     def start(self, number: int, problem: Problem) -> Step | None:
         """Return where a problem stood; None where it is new."""
         kept = self.problems.get(number)
-        n_terms, n_machines = problem.gram.n_terms, len(problem.machines)
-        fits = kept is not None and len(kept.weights) == n_terms and len(kept.coefs) == n_machines
-        if kept is None or not fits:
-            self.problems[number] = Kept(problem.start_weights(), [None] * n_machines)
+        if kept is None:
+            self.problems[number] = Kept(problem.start_weights(), [None] * len(problem.machines))
             return None
+        try:
+            check_standing(kept.weights, kept.coefs, problem)
+        except ModelFormatError as error:
+            raise self._refusal(error) from None
         coefs = [np.zeros(problem.gram.n) if coef is None else coef for coef in kept.coefs]
         states = tuple(DualState(coef, np.zeros(problem.gram.n)) for coef in coefs)
         return Step(kept.weights, states, np.empty(0), np.inf, -np.inf, Cuts(kept.cuts))
@@ -157,20 +167,3 @@ def _packed(number: int, kept: Kept, arrays: dict[str, np.ndarray]) -> dict[str,
             rows = np.flatnonzero(coef)
             arrays[f"rows/{place}.npy"], arrays[f"values/{place}.npy"] = rows, coef[rows]
     return {"machines": machines, "number": number}
-
-
-def _unpacked(node: dict[str, Any], arrays: dict[str, np.ndarray], n: int) -> Kept:
-    number = node["number"]
-    coefs: list[np.ndarray | None] = []
-    for place in node["machines"]:
-        coef = None
-        if place is not None:
-            coef = np.zeros(n)
-            coef[arrays[f"rows/{place}.npy"]] = arrays[f"values/{place}.npy"]
-        coefs.append(coef)
-    cuts: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
-    if f"cut_ends/{number}.npy" in arrays:
-        ends = arrays[f"cut_ends/{number}.npy"][:-1]
-        rows, values = (np.split(arrays[f"{part}/{number}.npy"], ends) for part in ("cut_rows", "cut_values"))
-        cuts = tuple(zip(rows, values, strict=True))
-    return Kept(arrays[f"weights/{number}.npy"], coefs, cuts)

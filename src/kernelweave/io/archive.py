@@ -7,6 +7,7 @@ checked against each other before memory is taken, and no array of objects is ev
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -21,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..errors import ModelFormatError
-from ..memory import readable
+from ..memory import budget_bytes, readable
 from .plain import damaged, fields
 
 FORMAT, CHECKPOINT = "kernelweave model", "kernelweave checkpoint"
@@ -30,6 +31,8 @@ FORMAT_VERSION = 2
 MANIFEST = "model.json"
 #: Most bytes of the JSON text, and of the header of one array.
 MAX_MANIFEST, MAX_HEADER = 1 << 26, 10_000
+#: What a file of a few bytes may unpack to, arrays and JSON text, and how many times its size beyond that.
+SMALL_ARRAYS, SMALL_MANIFEST, MOST_INFLATED = 1 << 27, 1 << 22, 100
 
 _SEAL = b"kernelweave model, sha256 of all bytes before: "
 _DIGITS = 64
@@ -128,14 +131,15 @@ def _digest(file: BinaryIO, size: int) -> bytes:
 
 
 def read_archive(
-    file: BinaryIO, memory: int, *, only_manifest: bool = False, kind: str = FORMAT
+    file: BinaryIO, memory: int | None, *, only_manifest: bool = False, kind: str = FORMAT
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return JSON and arrays of a file that `write_archive` wrote.
 
     Parameters
     ----------
-    memory : int
-        Most bytes that the arrays may take.
+    memory : int or None
+        Most bytes that the arrays may take; None: a hundred times the size of the file and 134 MB, but not more than
+        half of what is free.
     only_manifest : bool
         Leave the arrays alone.
     kind : str
@@ -146,11 +150,12 @@ def read_archive(
     ModelFormatError
         Without the file's name: "is damaged: ...", "is not a model file: ...".
     """
-    _check_seal(file)
+    size = _check_seal(file)
+    memory = arrays_budget(size) if memory is None else memory
     try:
         with zipfile.ZipFile(file) as archive:
-            members = _members(archive)
-            manifest = _manifest(archive, members.pop(MANIFEST), kind)
+            members = _members(archive, size)
+            manifest = _manifest(archive, members.pop(MANIFEST), kind, size)
             specs = fields({"arrays": manifest.pop("arrays", None)}, MANIFEST, arrays=dict)[0]
             _check_sizes(specs, members, memory)
             if only_manifest:
@@ -160,9 +165,19 @@ def read_archive(
         raise
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OverflowError) as error:
         raise damaged(str(error).rstrip(".") or type(error).__name__) from None
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # the disk's fault, not the file's
+            raise
+        raise damaged("a place that it names is not inside of it") from None
 
 
-def _check_seal(file: BinaryIO) -> None:
+def arrays_budget(size: int) -> int:
+    """Return the bytes that the arrays of a file of this size may take where nobody has said more."""
+    return min(SMALL_ARRAYS + MOST_INFLATED * size, budget_bytes(None))
+
+
+def _check_seal(file: BinaryIO) -> int:
+    """Return the size of a file that ends with its digest."""
     size, start = file.seek(0, os.SEEK_END), _peek(file, 0, 16)
     if not start.startswith(b"PK"):
         looks = next((f"; it looks like {what}" for first, what in _STRANGERS.items() if start.startswith(first)), "")
@@ -176,6 +191,7 @@ def _check_seal(file: BinaryIO) -> None:
         )
     if _digest(file, size - _DIGITS) != end[len(_SEAL) :]:
         raise damaged("its digest differs. Fetch it again, or save the model again")
+    return size
 
 
 def _peek(file: BinaryIO, at: int, size: int) -> bytes:
@@ -183,7 +199,7 @@ def _peek(file: BinaryIO, at: int, size: int) -> bytes:
     return file.read(size)
 
 
-def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     """Return the members by name: known names only, each once, none encrypted or packed in an unusual way."""
     members: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
@@ -194,15 +210,18 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
             raise damaged(f"it has a member {info.orig_filename[:80]!r} that is not part of a model")
         if info.flag_bits & 0x1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise damaged(f"its member {name!r} is encrypted or compressed in an unusual way")
+        if not 0 <= info.header_offset < size:
+            raise damaged(f"its member {name!r} lies outside of the file")
         members[name] = info
     if MANIFEST not in members:
         raise ModelFormatError(f"is not a model file: it is a zip file without {MANIFEST!r}.")
     return members
 
 
-def _manifest(archive: zipfile.ZipFile, info: zipfile.ZipInfo, kind: str) -> dict[str, Any]:
-    if info.file_size > MAX_MANIFEST:
-        raise damaged(f"{MANIFEST} has {info.file_size:,} bytes; at most {MAX_MANIFEST:,} are read")
+def _manifest(archive: zipfile.ZipFile, info: zipfile.ZipInfo, kind: str, size: int) -> dict[str, Any]:
+    most = min(MAX_MANIFEST, SMALL_MANIFEST + MOST_INFLATED * size)
+    if info.file_size > most:
+        raise damaged(f"{MANIFEST} has {info.file_size:,} bytes; at most {most:,} are read")
     with archive.open(info) as member:
         raw = member.read(info.file_size)
     try:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import CheckpointError, DataWarning, ModelFormatError
-from ..memory import budget_bytes
 from ..validation import check_positive
 from .archive import CHECKPOINT, read_archive, write_archive
 from .atomic import AtomicFile, check_writable
@@ -91,7 +90,7 @@ class Checkpoint:
         for path in (self.path, self.previous):
             try:
                 with open(path, "rb") as file:
-                    found = read_archive(file, budget_bytes(None), kind=CHECKPOINT)
+                    found = read_archive(file, None, kind=CHECKPOINT)
             except FileNotFoundError:
                 continue
             except ModelFormatError as error:

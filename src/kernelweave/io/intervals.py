@@ -131,7 +131,9 @@ def read_regions(path: str | os.PathLike) -> list[Region]:
         if not line.strip() or line.startswith(("#", "track", "browser")):
             continue
         fields = line.split("\t") if "\t" in line else line.split()
-        if len(fields) < 3 or not (fields[1].isdigit() and fields[2].isdigit()) or int(fields[1]) >= int(fields[2]):
+        # 18 digits fit into 64 bits; isdigit alone would let through what int does not read
+        places = [len(field) <= 18 and field.isascii() and field.isdigit() for field in fields[1:3]]
+        if len(places) < 2 or not all(places) or int(fields[1]) >= int(fields[2]):
             raise InputError(
                 f"{source.name}, line {number}: a BED row is sequence, start and end (0 ≤ start < end), separated by "
                 f"tabs; got {line[:60]!r}."

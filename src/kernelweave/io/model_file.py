@@ -16,7 +16,7 @@ from ..estimators.base import BaseMKL
 from ..kernels import Function, Kernel, Precomputed, parse
 from ..memory import budget_bytes
 from ..views import Views
-from .archive import read_archive, write_archive
+from .archive import arrays_budget, read_archive, write_archive
 from .atomic import AtomicFile
 from .model_reader import ATTRIBUTE, KINDS, PLACED, TRAINING, StoredModel
 from .plain import encode
@@ -186,7 +186,8 @@ def load(path: str | os.PathLike, *, matrices: Mapping[str, Any] | None = None, 
         For kernels that were given as matrices, `Precomputed(name=...)`: the matrices, as on fitting, or with rows for
         new samples below. A file does not keep them.
     memory : str, int or None
-        Most memory that the model may take, such as "2GB"; half of what is free by default.
+        Most memory that the model may take, such as "2GB". By default a hundred times the size of the file and 134 MB,
+        but not more than half of what is free: a small file cannot unpack to a large model unasked.
 
     Returns
     -------
@@ -200,9 +201,9 @@ def load(path: str | os.PathLike, *, matrices: Mapping[str, Any] | None = None, 
     InputError
         Where a matrix is missing, or is not the one that the model was fitted on.
     """
-    budget = budget_bytes(memory)
     try:
         with open(path, "rb") as file:
+            budget = arrays_budget(os.fstat(file.fileno()).st_size) if memory is None else budget_bytes(memory)
             manifest, arrays = read_archive(file, budget)
         return StoredModel(manifest, arrays, budget).model(dict(matrices or {}))
     except (ModelFormatError, RecursionError) as error:
@@ -214,6 +215,6 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     """Return what a model file says of itself, `model.json` without the list of arrays; no data are read."""
     try:
         with open(path, "rb") as file:
-            return read_archive(file, budget_bytes(None), only_manifest=True)[0]
+            return read_archive(file, None, only_manifest=True)[0]
     except ModelFormatError as error:
         raise ModelFormatError(f"{os.fspath(path)!r} {error}") from None

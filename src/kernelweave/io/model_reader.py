@@ -21,7 +21,7 @@ from ..mkl import SOLVERS, ActiveTerms, Plain
 from ..mkl.widths import Widths
 from ..norms import NORMS
 from .kept import NotKept
-from .plain import damaged, decode, fields
+from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
 from .support import Unpacker
 
 #: Classes that parameters and fitted attributes may be of.
@@ -51,6 +51,8 @@ class StoredModel:
         keys |= {"matrices": dict, "data": dict, "attributes": dict, "training": dict}
         trained = self.manifest.pop("trained", None)  # which files of the first version do not have
         fields(self.manifest, "model.json", **keys)
+        if characters(self.manifest) > MAX_CHARACTERS:
+            raise damaged("its arrays of strings are too large")
         model = self._estimator(matrices)
         n_machines = self._classes(model)
         unpacker = Unpacker(self.arrays, self._count("n_support"), self.memory)
@@ -109,11 +111,14 @@ class StoredModel:
 
     def _machines(self, model: BaseMKL, arrays: Unpacker, n_machines: int) -> None:
         support = arrays.take("support.npy", "u", arrays.n).astype(np.int64)
-        if (support < 0).any() or (np.diff(support) <= 0).any():
+        if (support < 0).any() or not grows(support, strictly=True):
             raise damaged("the numbers of its support samples do not grow")
         model.support_ = support
         model.dual_coef_ = arrays.take("dual_coef.npy", "f", n_machines, arrays.n)
         model.intercept_ = arrays.take("intercept.npy", "f", n_machines)
+        for name, array in (("dual_coef.npy", model.dual_coef_), ("intercept.npy", model.intercept_)):
+            if array.dtype != np.float64:  # what solvers make; compiled code and sums count on it
+                raise damaged(f"{name} has the type {array.dtype}; coefficients are float64")
 
     def _trained(self, node: Any, arrays: Unpacker) -> Trained | None:
         """Return what the file says of the training samples, all of them."""

@@ -20,8 +20,8 @@ from ..kernels.values import same_value
 #: Types of arrays that are written; "str" is as wide as its longest string.
 DTYPES = frozenset(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64))
 DTYPES = DTYPES - {"float8"} | {"bool", "str", "object"}
-#: Most characters that an array of strings may take when all are as wide as the longest.
-MAX_CHARACTERS = 50_000_000
+#: Most characters that all arrays of strings may take, each string being as wide as the longest of its array.
+MAX_CHARACTERS = 10_000_000
 _STRANGE = ("inf", "-inf", "nan")
 
 Kinds = Mapping[str, type]
@@ -140,6 +140,18 @@ def _decode_array(dtype: str, values: list[Any], kinds: Kinds) -> np.ndarray:
     return cast
 
 
+def characters(node: Any) -> int:
+    """Return how many characters the arrays of strings inside a node take once they are arrays."""
+    if isinstance(node, list):
+        return sum(map(characters, node))
+    if not isinstance(node, dict):
+        return 0
+    values = node.get("values")
+    if node.get("array") == "str" and isinstance(values, list):
+        return len(values) * max((len(value) for value in values if isinstance(value, str)), default=0)
+    return sum(map(characters, node.values()))
+
+
 def _built(make: Callable[[], Any]) -> Any:
     try:
         return make()
@@ -167,3 +179,8 @@ def _is(value: Any, kind: type) -> bool:
     if isinstance(value, bool):  # which is an int to Python, but not a count
         return kind is bool
     return isinstance(value, (int, float) if kind is float else kind)
+
+
+def grows(values: np.ndarray, *, strictly: bool = False) -> bool:
+    """Say whether whole numbers are in order; compared, because their differences may be too large to tell."""
+    return bool((values[1:] > values[:-1] if strictly else values[1:] >= values[:-1]).all())

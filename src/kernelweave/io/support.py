@@ -25,12 +25,13 @@ from ..sequences import ALPHABETS, UNKNOWN, Alphabet, Notes, SequenceSet
 from ..sequences.layout import row_starts
 from ..views import ArrayViews, DictViews, SequenceViews, Views
 from .kept import KeptColumn, KeptViews, UnreadViews
-from .plain import damaged, fields
+from .plain import damaged, fields, grows
 
 #: One kernel at the end of an expression, and the columns that it is seen through.
 Request = tuple[tuple[Any, ...], Kernel]
 #: What the number of a column takes, among the names of all of them.
 LABEL_BYTES = 64
+_NO_CODES = np.empty(0, np.uint8)
 _NOTES = tuple(name for name in Notes.__dataclass_fields__ if name != "skipped")
 
 
@@ -217,7 +218,7 @@ class Unpacker:
         _, width, *names = fields(node, "the data", kind=str, width=int, data=str, indices=str, indptr=str)
         indptr = self.take(names[2], "i", self.n + 1)
         indices, values = self.take(names[1], "i", None), self.take(names[0], "biuf", None)
-        if indptr[0] != 0 or indptr[-1] != len(indices) or len(values) != len(indices) or (np.diff(indptr) < 0).any():
+        if indptr[0] != 0 or indptr[-1] != len(indices) or len(values) != len(indices) or not grows(indptr):
             raise damaged("the rows of a sparse matrix do not fit its entries")
         self._labels(width)
         if len(indices) and not (indices.min() >= 0 and indices.max() < width):
@@ -266,17 +267,18 @@ class Unpacker:
         if buffer.dtype != np.uint8 or len(buffer) != size or (length or 0) < 0:
             raise damaged(f"{len(buffer)} bytes are not those of {n_letters} letters")
         unknown = np.empty(0, np.int64) if holes is None else self.take(holes, "i", None).astype(np.int64)
-        if len(unknown) and (unknown[0] < 0 or unknown[-1] >= n_letters or (np.diff(unknown) <= 0).any()):
+        if len(unknown) and (unknown[0] < 0 or unknown[-1] >= n_letters or not grows(unknown, strictly=True)):
             raise damaged("letters that are unknown lie outside of the sequences")
         found = SequenceSet(alphabet, buffer, self.n, length, offsets, alphabet.packable, unknown, notes)
-        codes = found.flat_codes()  # compiled code looks them up in tables, and trusts them
+        # compiled code looks codes up in tables, and trusts them; two bits are always one of four letters
+        codes = found.flat_codes() if alphabet.size != 4 or not found.packed else _NO_CODES
         if alphabet.size < UNKNOWN and ((codes >= alphabet.size) & (codes != UNKNOWN)).any():
             raise damaged(f"sequences hold letters that are not of the alphabet {alphabet!r}")
         return found if packed or not found.packed else found.unpack(), asked
 
 
 def _offsets(offsets: np.ndarray) -> np.ndarray:
-    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] > 1 << 60:
+    if offsets[0] != 0 or not grows(offsets) or offsets[-1] > 1 << 60:
         raise damaged("sequences do not follow one another")
     return offsets.astype(np.int64)
 

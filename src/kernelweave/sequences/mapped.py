@@ -161,7 +161,7 @@ class MappedFile:
         offsets = self._numbers("offsets").astype(np.int64)
         size, total = self.header.sizes["data"], 0
         most = 4 * size if self.header.packed else size
-        if offsets[0] != 0 or not 0 <= offsets[-1] <= most or not _rises(offsets, 0):
+        if offsets[0] != 0 or not 0 <= offsets[-1] <= most or not _rises(offsets):
             raise damaged_content(self.path, "sequences do not follow one another")
         for at in range(0, offsets.size - 1, _NUMBERS):
             lengths = np.diff(offsets[at : at + _NUMBERS + 1])
@@ -174,7 +174,7 @@ class MappedFile:
     def unknown(self, n_letters: int) -> np.ndarray:
         """Return the sorted positions of unknown letters among `n_letters`, mapped."""
         unknown = self._numbers("unknown")
-        if unknown.size and not (unknown[0] >= 0 and unknown[-1] < n_letters and _rises(unknown, 1)):
+        if unknown.size and not (unknown[0] >= 0 and unknown[-1] < n_letters and _rises(unknown, strictly=True)):
             raise damaged_content(self.path, "letters that are unknown lie outside of the sequences")
         return unknown
 
@@ -187,12 +187,17 @@ def _stamp(stat: os.stat_result) -> tuple[int, ...]:
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
-def _rises(numbers: np.ndarray, least: int) -> bool:
-    """Whether every number is at least `least` above the one before; in pieces, since they may be a whole file."""
-    return all(
-        (numbers[at + 1 : at + _NUMBERS + 1] - numbers[at : at + _NUMBERS][: numbers.size - 1 - at] >= least).all()
-        for at in range(0, numbers.size - 1, _NUMBERS)
-    )
+def _rises(numbers: np.ndarray, *, strictly: bool = False) -> bool:
+    """Whether no number is below the one before; in pieces, since they may be a whole file.
+
+    They are compared, because differences of whole numbers may be too large to tell.
+    """
+    for at in range(0, numbers.size - 1, _NUMBERS):
+        after = numbers[at + 1 : at + _NUMBERS + 1]
+        before = numbers[at : at + after.size]
+        if not (after > before if strictly else after >= before).all():
+            return False
+    return True
 
 
 def _letters_check(header: Header) -> Any:
