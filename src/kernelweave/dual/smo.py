@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .. import clock
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
 from .base import DualSolver, DualState, Machine
@@ -91,7 +92,9 @@ class SMO(DualSolver):
         full = state.coef.copy()
         full[W] = coef
         moved = np.flatnonzero(coef != before)
-        return replace(state, coef=full, f=state.f + K.rows_times(W[moved], (coef - before)[moved])), work
+        with clock.until(np.inf):  # or what was found would be lost
+            f = state.f + K.rows_times(W[moved], (coef - before)[moved])
+        return replace(state, coef=full, f=f), work
 
 
 def minimise(qp: BoxQP, H: np.ndarray, start: np.ndarray, tol: float = 1e-12) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -88,5 +88,5 @@ class CachedGram(Gram):
             out[part] = mixed if cols is None else mixed[:, cols]
         return out
 
-    def _parts(self, rows: np.ndarray) -> list[slice]:
-        return list(blocks(len(rows), max(1, min(self.capacity, BLOCK_BYTES // (8 * self.n * self.n_terms)))))
+    def _parts(self, rows: np.ndarray) -> Iterator[slice]:
+        return blocks(len(rows), max(1, min(self.capacity, BLOCK_BYTES // (8 * self.n * self.n_terms))))

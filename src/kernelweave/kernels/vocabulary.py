@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import clock
 from .sparse_rows import MAX_SINGLE, Rows
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class KeyVocabulary(Vocabulary):
         """Yield keys and starts for a few rows at a time."""
         offsets, n, row = sequences.offsets, len(sequences), 0
         while row < n:
+            clock.check()
             limit = offsets[row] + max(1, BLOCK_KEYS // self.growth)
             stop = max(row + 1, int(np.searchsorted(offsets, limit, side="right")) - 1)
             part = sequences.rows(slice(row, stop))
@@ -182,7 +184,9 @@ class WordVocabulary(Vocabulary):
 
     def _count(self, sequences: SequenceSet, number: Callable[[str], int]) -> Rows:
         ids, counts, starts, powers = [], [], [0], []
-        for text in sequences:
+        for number_of, text in enumerate(sequences):
+            if number_of % 1000 == 0:
+                clock.check()
             found = Counter(self.words(text))
             row = np.fromiter(map(number, found), np.int32, len(found))
             values = np.fromiter(found.values(), np.float64, len(found))
