@@ -91,7 +91,8 @@ def _descended(operator: LinearOperator, b: np.ndarray, start: np.ndarray, tol: 
 def _factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
     """Return the Cholesky factor of I + R K R, where I may be lost in rounding; None where it has none."""
     for jitter in JITTERS:  # made anew every time: two such matrices might not fit
-        B = K.factor * np.asarray(K.matrix, dtype=np.float64) * root[:, None] * root
+        B = np.multiply(K.matrix, K.factor * root, dtype=np.float64)
+        B *= root[:, None]
         B.flat[:: K.n + 1] += 1.0
         B.flat[:: K.n + 1] += jitter * float(np.trace(B)) / K.n
         factor, failed = lapack.dpotrf(B.T, lower=1, clean=0, overwrite_a=1)

@@ -78,7 +78,7 @@ class SMO(DualSolver):
         """Return the state after SMO on the samples W, and how many numbers that touched."""
         from .._fast.smo import smo
 
-        whole = len(W) == K.n and K.matrix is not None and K.matrix.dtype == np.float64
+        whole = len(W) == K.n and K.matrix is not None  # also in single precision: a copy would be twice as large
         block, factor = (K.matrix, K.factor) if whole else (K.block(W, W), 1.0)
         # dividing the problem by the matrix's factor spares a copy of the matrix
         coef = state.coef[W]

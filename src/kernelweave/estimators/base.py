@@ -84,7 +84,9 @@ class BaseMKL(BaseEstimator):
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share
             )
             watch.begin(self, kernel, X, machines)
-            gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs, matrix_free=self._matrix_free(kernel, X))
+            how = {"matrix_free": self._matrix_free(kernel, X), "on_all": self._on_all()}
+            budget = budget_bytes(self.memory)
+            gram = bind(kernel, X, memory=budget, n_jobs=n_jobs, **how)
             if getattr(self, "learn_C", False):
                 gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
@@ -98,7 +100,7 @@ class BaseMKL(BaseEstimator):
             for number, group in enumerate(groups):
                 until = _share(deadline, len(groups) - number)
                 problem = Problem(terms.gram, group, norm, self.tol, until, dual=self.dual)
-                problem.budget = budget_bytes(self.memory)
+                problem.budget = budget - terms.gram.product_bytes(len(C))
                 results.append(self._run(problem, results, watch))
         watch.end(results)
         self._check_usable(results)
@@ -120,13 +122,18 @@ class BaseMKL(BaseEstimator):
         if isinstance(loss, SmoothLoss) or getattr(self, "learn_C", False):
             return False
         # a machine that rests on all samples needs the whole matrices of numbers beside its words
-        on_all = loss.dual(np.ones(1), np.ones(1)).free
-        return False if on_all and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
+        return False if self._on_all() and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
+
+    def _on_all(self) -> bool:
+        """Say whether the machine rests on all samples, and is found by a linear system of all of them."""
+        loss = self._loss()
+        return isinstance(loss, SmoothLoss) or bool(loss.dual(np.ones(1), np.ones(1)).free)
 
     def _memory_needed(self, X: Views) -> tuple[str, float]:
         """Return how a fit would hold the kernel, in words, and about how many bytes it takes beside the data."""
         kernel = self._kernel()
-        return estimate(kernel, X, self.memory, self._matrix_free(kernel, X))
+        n_jobs = count_jobs(self.n_jobs)
+        return estimate(kernel, X, self.memory, self._matrix_free(kernel, X), n_jobs, self._on_all())
 
     def _shared(self) -> bool:
         return True

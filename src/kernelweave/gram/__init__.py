@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ..memory import budget_bytes, readable
 from ..views import Views
 from .base import Combined, Gram
 from .cached import CachedGram
-from .dense import DenseGram
+from .dense import DenseGram, evaluation_bytes
 from .diagonal import DiagonalGram
 from .distinct import distinct_of
 from .features import FeatureGram
@@ -27,6 +28,9 @@ from .streamed import StreamedGram
 LINADD_SAMPLES, EXPLICIT_SAMPLES = 10_000, 3_000
 #: For estimates: samples that are active at the end, as a share of all and at least; bytes of each sample's values.
 ACTIVE_SHARE, ACTIVE_SAMPLES, SAMPLE_BYTES = 0.1, 10_000, 100
+#: The part of the samples, and the most of them, that a dual solver gathers into a matrix of their own; and how many it
+#: solves a linear system of by a factor of the whole matrix.
+GATHERED_SHARE, MAX_GATHERED, MAX_FACTORED = 0.45, 5_000, 8_000
 #: Terms that must fit as matrices where the others are streamed.
 MIN_HELD_TERMS = 60
 #: Rows that a cache must hold at the least for a solver to make headway.
@@ -45,6 +49,7 @@ def bind(
     directory: str | Path | None = None,
     n_jobs: int = 1,
     matrix_free: bool | None = None,
+    on_all: bool = False,
 ) -> Gram:
     """Bind the terms of a kernel to data, as the memory budget allows.
 
@@ -62,41 +67,95 @@ def bind(
     MemoryBudgetError
         Where not even a small cache fits; says how much it would take and what to do.
     """
-    terms, budget = kernel.terms(X), budget_bytes(memory)
-    if _by_matrices(terms, X, budget, matrix_free):
-        return bind_matrices(terms, X, budget, directory, n_jobs)
-    grams = _unheld(terms, X, n_jobs, cache_bytes=budget // 4)
+    terms, work = kernel.terms(X), Work(budget_bytes(memory), n_jobs, on_all)
+    if _by_matrices(terms, X, work, matrix_free):
+        return bind_matrices(terms, X, work, directory)
+    grams = _unheld(terms, X, n_jobs, cache_bytes=work.budget // 4)
     if matrix_free is False or not _joined(grams).explicit:
+        left = work.less(sum(gram.product_bytes(_active(gram.n)) for gram in grams if not isinstance(gram, CachedGram)))
         for number, gram in enumerate(grams):
             if isinstance(gram, CachedGram):
-                grams[number] = bind_matrices(gram.terms, X, budget, directory, n_jobs)
+                grams[number] = bind_matrices(gram.terms, X, left, directory)
+    else:
+        need = _joined(grams).product_bytes(_active(len(X)))
+        if need > work.budget:
+            raise MemoryBudgetError(
+                f"The words of {len(X):,} samples and products with them take about {readable(need)}; the budget is "
+                f"{readable(work.budget)}. Raise memory=..., or use a shorter k, fewer mismatches or fewer samples."
+            )
     return _joined(grams)
 
 
+@dataclass(frozen=True)
+class Work:
+    """What a fit may take, and what it takes beside the kernel that it holds."""
+
+    budget: int
+    n_jobs: int = 1
+    #: True for machines that rest on all samples: their linear system is one more matrix.
+    on_all: bool = False
+
+    def less(self, taken: float) -> Work:
+        """Return the same with a smaller budget."""
+        return replace(self, budget=max(0, self.budget - int(taken)))
+
+    def beside(self, terms: Sequence[Kernel], n: int) -> tuple[float, float]:
+        """Return the bytes that evaluating matrices takes at a time, and solving a machine on them."""
+        block = min(evaluation_bytes(terms, n), 8 * n * n)
+        evaluating = 1.2 * block * min(self.n_jobs, -(-8 * n * n // max(1, block)))  # the values, and which are finite
+        if self.on_all:
+            return evaluating, 8.0 * n * n if n <= MAX_FACTORED else 0.0
+        return evaluating, 8.0 * min(GATHERED_SHARE * n, MAX_GATHERED) ** 2
+
+
 def estimate(
-    kernel: Kernel, X: Views, memory: str | int | float | None = None, matrix_free: bool | None = None
+    kernel: Kernel,
+    X: Views,
+    memory: str | int | float | None = None,
+    matrix_free: bool | None = None,
+    n_jobs: int = 1,
+    on_all: bool = False,
 ) -> tuple[str, float]:
-    """Return how `bind` would hold the terms, in words, and about how many bytes a fit takes beside the data."""
-    terms, budget, n = kernel.terms(X), budget_bytes(memory), len(X)
-    if not _by_matrices(terms, X, budget, matrix_free):
-        gram = _joined(_unheld(terms, X))
+    """Return how `bind` would hold the terms, in words, and about how many bytes a fit takes beside the data.
+
+    No kernel is evaluated, and no feature is listed. What does not fit at all is the error that `bind` would raise.
+    """
+    terms, work, n = kernel.terms(X), Work(budget_bytes(memory), n_jobs, on_all), len(X)
+    beside = 0.0
+    if not _by_matrices(terms, X, work, matrix_free):
+        gram, active = bind(kernel, X, memory=_no_matrices(work), n_jobs=n_jobs, matrix_free=True), _active(n)
         if matrix_free is not False and gram.explicit:
-            active = min(n, max(ACTIVE_SAMPLES, int(ACTIVE_SHARE * n)))
-            return "no matrix", SAMPLE_BYTES * n + min(gram.coordinate_bytes(active), budget)
+            products = gram.product_bytes(active)
+            if products > work.budget:
+                bind(kernel, X, memory=work.budget, n_jobs=n_jobs, matrix_free=True)
+            return "no matrix", SAMPLE_BYTES * n + min(products + gram.coordinate_bytes(active), work.budget)
+        free = [term for term in terms if term.gram_kind in MATRIX_FREE]
+        beside = SAMPLE_BYTES * n + _joined(_unheld(free, X, n_jobs)).product_bytes(active)
         terms = tuple(term for term in terms if term.gram_kind not in MATRIX_FREE)
         if not terms:
-            return "no matrix", SAMPLE_BYTES * n
+            return "no matrix", beside
+    left = work.less(beside)
     for each, how in ((8, "matrices in double precision"), (4, "matrices in single precision")):
-        whole = _matrix_bytes(terms, X, budget, each)
-        if whole <= budget:
-            return how, whole
-    return "rows and matrices on demand", budget / 2
+        whole = _matrix_bytes(terms, X, left, each)
+        if whole <= left.budget:
+            return how, beside + whole
+    gram = bind_matrices(terms, X, left)  # by now it holds nothing yet
+    return "rows and matrices on demand", beside + gram.product_bytes(n)
 
 
-def _by_matrices(terms: Sequence[Kernel], X: Views, budget: int, matrix_free: bool | None) -> bool:
+def _no_matrices(work: Work) -> int:
+    return max(work.budget, 2**62)
+
+
+def _active(n: int) -> int:
+    """Return how many samples are active at the end, by experience."""
+    return min(n, max(ACTIVE_SAMPLES, int(ACTIVE_SHARE * n)))
+
+
+def _by_matrices(terms: Sequence[Kernel], X: Views, work: Work, matrix_free: bool | None) -> bool:
     """Say whether all terms are bound by their matrices."""
     makers = [MATRIX_FREE.get(term.gram_kind) for term in terms]
-    fits = _matrix_bytes(terms, X, budget) <= budget
+    fits = _matrix_bytes(terms, X, work) <= work.budget
     if not any(makers) or (not matrix_free and fits and len(X) <= EXPLICIT_SAMPLES):
         return True
     if matrix_free or not fits or len(X) > LINADD_SAMPLES:
@@ -115,28 +174,30 @@ def _joined(grams: Sequence[Gram]) -> Gram:
     return grams[0] if len(grams) == 1 else StackedGram(grams)
 
 
-def _matrix_bytes(terms: Sequence[Kernel], X: Views, budget: int, each: int = 8) -> int:
-    """Bytes of all matrices that are not there yet, with `each` for a number, and of the combined one.
+def _matrix_bytes(terms: Sequence[Kernel], X: Views, work: Work, each: int = 8) -> int:
+    """Bytes of all matrices that are not there yet, with `each` for a number, of the combined one, and beside them.
 
     Which samples repeat is looked at only where the budget is too small for whole matrices.
     """
     n = len(X)
-    whole = n * n * (each * sum(not term.stored for term in terms) + 8 * (len(terms) > 1))
-    if whole <= budget:
+    combined, (evaluating, solving) = 8 * n * n * (len(terms) > 1), work.beside(terms, n)
+
+    def with_rest(fresh: int) -> int:
+        return int(max(each * fresh + evaluating, each * fresh + combined + solving))
+
+    whole = with_rest(n * n * sum(not term.stored for term in terms))
+    if whole <= work.budget:
         return whole
     sizes = [n if found is None else len(found) for found in distinct_of(terms, X)]
-    fresh = sum(size**2 for term, size in zip(terms, sizes, strict=True) if not term.stored)
-    return each * fresh + 8 * n * n * (len(terms) > 1)
+    return with_rest(sum(size**2 for term, size in zip(terms, sizes, strict=True) if not term.stored))
 
 
-def bind_matrices(
-    terms: Sequence[Kernel], X: Views, budget: int, directory: str | Path | None = None, n_jobs: int = 1
-) -> Gram:
+def bind_matrices(terms: Sequence[Kernel], X: Views, work: Work, directory: str | Path | None = None) -> Gram:
     """Bind terms by their matrices: whole, in single precision, one after another, or row by row."""
-    n, whole = len(X), _matrix_bytes(terms, X, budget)
+    n, whole, budget, n_jobs = len(X), _matrix_bytes(terms, X, work), work.budget, work.n_jobs
     if whole <= budget or directory is not None:
         return DenseGram.compute(terms, X, directory=directory, n_jobs=n_jobs)
-    if _matrix_bytes(terms, X, budget, each=4) <= budget:
+    if _matrix_bytes(terms, X, work, each=4) <= budget:
         return DenseGram.compute(terms, X, dtype=np.float32, n_jobs=n_jobs)
     if len(terms) > MIN_HELD_TERMS and 2 * 8 * n * n * MIN_HELD_TERMS <= budget:
         return StreamedGram(terms, X, cache_bytes=budget // 2, n_jobs=n_jobs)

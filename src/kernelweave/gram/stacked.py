@@ -79,6 +79,9 @@ class StackedGram(Gram):
     def coordinate_bytes(self, n_rows: int) -> float:
         return sum(gram.coordinate_bytes(n_rows) for gram in self.grams)
 
+    def product_bytes(self, n_rows: int) -> float:
+        return sum(gram.product_bytes(n_rows) for gram in self.grams)
+
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         terms = [slice(end - gram.n_terms, end) for gram, end in zip(self.grams, self._ends, strict=True)]
         parts = [gram._coordinates(rows) for gram in self.grams]

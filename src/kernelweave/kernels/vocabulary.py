@@ -30,6 +30,14 @@ class Vocabulary:
         """Number the features of these sequences, and count them."""
         raise NotImplementedError
 
+    def expected(self, sequences: SequenceSet) -> tuple[float, float, float]:
+        """Return how many features random texts of these lengths have, how many different ones, and keys at a time.
+
+        Nothing is looked at but the lengths.
+        """
+        n_keys = float(sequences.n_letters)
+        return n_keys, n_keys, n_keys
+
     def map(self, sequences: SequenceSet) -> Rows:
         """Count the numbered features of other sequences."""
         raise NotImplementedError
@@ -54,6 +62,12 @@ class KeyVocabulary(Vocabulary):
         #: The features in order: feature number i is dictionary[i]; None where a key is its own number.
         self.dictionary: np.ndarray | None = None
         self._slots, self._entries = np.zeros(64, np.uint64), np.full(64, -1)
+
+    def expected(self, sequences: SequenceSet) -> tuple[float, float, float]:
+        most, keys = 2.0**self.bits, self.growth * sequences.lengths.astype(np.float64)
+        each = -most * np.expm1(-keys / most)  # of so many keys at random, how many differ
+        features = most if self.table else -most * np.expm1(-keys.sum() / most)
+        return float(each.sum()), float(features), float(min(keys.sum(), BLOCK_KEYS))
 
     def _blocks(self, sequences: SequenceSet) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield keys and starts for a few rows at a time."""
