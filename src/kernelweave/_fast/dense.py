@@ -100,7 +100,7 @@ def mix(stack, picked, weights):
 
 @jit_fastmath
 def add_mixed(stack, picked, weights, out):
-    """(m, n, n), (p,), (p,), (n, n) -> None: out += Σ_p weights_p K_p, all from the upper triangles; a row stays near."""
+    """(m, n, n), (p,), (p,), (n, n) -> None: out += Σ_p weights_p K_p, from upper triangles; a row stays near."""
     n, n_terms = stack.shape[1], picked.shape[0]
     for i in range(n):
         to = out[i, i:]

@@ -91,7 +91,7 @@ def _descended(operator: LinearOperator, b: np.ndarray, start: np.ndarray, tol: 
 def _factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
     """Return the Cholesky factor of I + R K R, where I may be lost in rounding; None where it has none."""
     for jitter in JITTERS:  # made anew every time: two such matrices might not fit
-        B = np.multiply(K.matrix, K.factor * root, dtype=np.float64)
+        B = np.multiply(np.asarray(K.matrix), K.factor * root, dtype=np.float64)
         B *= root[:, None]
         B.flat[:: K.n + 1] += 1.0
         B.flat[:: K.n + 1] += jitter * float(np.trace(B)) / K.n

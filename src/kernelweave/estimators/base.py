@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import clock
 from ..dual import Machine, dual_kind
 from ..errors import DataWarning, InputError, MemoryBudgetError, TimeLimitError
-from ..gram import Gram, bind, estimate, for_prediction
+from ..gram import WORKING_SET, Gram, bind, estimate, for_prediction
 from ..kernels import RBF, Identity, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
@@ -84,9 +84,8 @@ class BaseMKL(BaseEstimator):
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share
             )
             watch.begin(self, kernel, X, machines)
-            how = {"matrix_free": self._matrix_free(kernel, X), "on_all": self._on_all()}
-            budget = budget_bytes(self.memory)
-            gram = bind(kernel, X, memory=budget, n_jobs=n_jobs, **how)
+            budget, free = budget_bytes(self.memory), self._matrix_free(kernel, X)
+            gram = bind(kernel, X, memory=budget, n_jobs=n_jobs, matrix_free=free, on_all=self._on_all())
             if getattr(self, "learn_C", False):
                 gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
@@ -100,7 +99,7 @@ class BaseMKL(BaseEstimator):
             for number, group in enumerate(groups):
                 until = _share(deadline, len(groups) - number)
                 problem = Problem(terms.gram, group, norm, self.tol, until, dual=self.dual)
-                problem.budget = budget - terms.gram.product_bytes(len(C))
+                problem.budget = max(0.0, budget - terms.gram.product_bytes(min(len(C), WORKING_SET)))
                 results.append(self._run(problem, results, watch))
         watch.end(results)
         self._check_usable(results)

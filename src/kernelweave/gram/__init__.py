@@ -14,7 +14,7 @@ from ..kernels import Kernel
 from ..memory import budget_bytes, readable
 from ..views import Views
 from .base import Combined, Gram
-from .cached import CachedGram
+from .cached import WORKING_SET, CachedGram
 from .dense import DenseGram, evaluation_bytes
 from .diagonal import DiagonalGram
 from .distinct import distinct_of
@@ -31,6 +31,8 @@ ACTIVE_SHARE, ACTIVE_SAMPLES, SAMPLE_BYTES = 0.1, 10_000, 100
 #: The part of the samples, and the most of them, that a dual solver gathers into a matrix of their own; and how many it
 #: solves a linear system of by a factor of the whole matrix.
 GATHERED_SHARE, MAX_GATHERED, MAX_FACTORED = 0.45, 5_000, 8_000
+#: Words that take less than this are no reason to refuse a fit, whatever the budget.
+SPARE_BYTES = 16 * 10**6
 #: Terms that must fit as matrices where the others are streamed.
 MIN_HELD_TERMS = 60
 #: Rows that a cache must hold at the least for a solver to make headway.
@@ -72,18 +74,24 @@ def bind(
         return bind_matrices(terms, X, work, directory)
     grams = _unheld(terms, X, n_jobs, cache_bytes=work.budget // 4)
     if matrix_free is False or not _joined(grams).explicit:
-        left = work.less(sum(gram.product_bytes(_active(gram.n)) for gram in grams if not isinstance(gram, CachedGram)))
+        free = [gram for gram in grams if not isinstance(gram, CachedGram)]
+        left = work.less(sum(gram.product_bytes(min(gram.n, WORKING_SET)) for gram in free))
         for number, gram in enumerate(grams):
             if isinstance(gram, CachedGram):
                 grams[number] = bind_matrices(gram.terms, X, left, directory)
     else:
-        need = _joined(grams).product_bytes(_active(len(X)))
-        if need > work.budget:
-            raise MemoryBudgetError(
-                f"The words of {len(X):,} samples and products with them take about {readable(need)}; the budget is "
-                f"{readable(work.budget)}. Raise memory=..., or use a shorter k, fewer mismatches or fewer samples."
-            )
+        _check_words(_joined(grams), work)
     return _joined(grams)
+
+
+def _check_words(gram: Gram, work: Work) -> None:
+    """Complain where words and products with them do not fit, before any of them is made."""
+    need = gram.product_bytes(min(gram.n, WORKING_SET)) + gram.making_bytes()
+    if need > max(work.budget, SPARE_BYTES):
+        raise MemoryBudgetError(
+            f"The words of {gram.n:,} samples and products with them take about {readable(need)}; the budget is "
+            f"{readable(work.budget)}. Raise memory=..., or use a shorter k, fewer mismatches or fewer samples."
+        )
 
 
 @dataclass(frozen=True)
@@ -123,14 +131,14 @@ def estimate(
     terms, work, n = kernel.terms(X), Work(budget_bytes(memory), n_jobs, on_all), len(X)
     beside = 0.0
     if not _by_matrices(terms, X, work, matrix_free):
-        gram, active = bind(kernel, X, memory=_no_matrices(work), n_jobs=n_jobs, matrix_free=True), _active(n)
+        gram, active = _joined(_unheld(terms, X, n_jobs, cache_bytes=work.budget // 4)), _active(n)
         if matrix_free is not False and gram.explicit:
-            products = gram.product_bytes(active)
-            if products > work.budget:
-                bind(kernel, X, memory=work.budget, n_jobs=n_jobs, matrix_free=True)
-            return "no matrix", SAMPLE_BYTES * n + min(products + gram.coordinate_bytes(active), work.budget)
+            _check_words(gram, work)
+            need = gram.product_bytes(active) + max(gram.making_bytes(), gram.coordinate_bytes(active))
+            return "no matrix", SAMPLE_BYTES * n + min(need, work.budget)
         free = [term for term in terms if term.gram_kind in MATRIX_FREE]
-        beside = SAMPLE_BYTES * n + _joined(_unheld(free, X, n_jobs)).product_bytes(active)
+        # these machines are found in small sets, whatever has a coefficient in the end
+        beside = SAMPLE_BYTES * n + _joined(_unheld(free, X, n_jobs)).product_bytes(min(n, WORKING_SET))
         terms = tuple(term for term in terms if term.gram_kind not in MATRIX_FREE)
         if not terms:
             return "no matrix", beside
@@ -141,10 +149,6 @@ def estimate(
             return how, beside + whole
     gram = bind_matrices(terms, X, left)  # by now it holds nothing yet
     return "rows and matrices on demand", beside + gram.product_bytes(n)
-
-
-def _no_matrices(work: Work) -> int:
-    return max(work.budget, 2**62)
 
 
 def _active(n: int) -> int:
@@ -217,6 +221,7 @@ def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray, n_job
 
 __all__ = [
     "GRAMS",
+    "WORKING_SET",
     "CachedGram",
     "Combined",
     "DenseGram",

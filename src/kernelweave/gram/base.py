@@ -134,6 +134,10 @@ class Gram:
         """
         return 0.0
 
+    def making_bytes(self) -> float:
+        """Return about how many bytes it takes for a while to make what is held."""
+        return 0.0
+
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""
         return None
@@ -225,9 +229,7 @@ def block_rows(block_bytes: float, n_columns: int) -> int:
     return max(1, int(block_bytes) // (8 * max(1, n_columns)))
 
 
-def apply_at(
-    term: Kernel, X: Views, coef: np.ndarray, at: Views, block_bytes: int | None = None
-) -> np.ndarray:
+def apply_at(term: Kernel, X: Views, coef: np.ndarray, at: Views, block_bytes: int | None = None) -> np.ndarray:
     """Return term(at, X) @ coef in blocks of rows, so that the matrix is never whole."""
     out = np.empty((len(at), *coef.shape[1:]))
     for part in blocks(len(at), block_rows(block_bytes or BLOCK_BYTES, len(X))):

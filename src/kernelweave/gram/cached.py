@@ -13,7 +13,8 @@ from ..views import Views
 from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, support_of
 from .dense import finite
 
-
+#: Samples that a dual solver optimises at a time where rows are computed: their matrix is there twice.
+WORKING_SET = 512
 #: Rows are computed in blocks of this part of the cache, of which a few are there at a time.
 BLOCKS_IN_CACHE = 16
 
@@ -112,4 +113,5 @@ class CachedGram(Gram):
 
     def product_bytes(self, n_rows: int) -> float:
         # rows that are kept, and blocks: as they are computed, as they are read, added up
-        return min(self.cache_bytes, 8 * self.n**2 * self.n_terms) + 3 * self.block_bytes
+        held = min(self.cache_bytes, 8 * self.n**2 * self.n_terms) + 3 * self.block_bytes
+        return held + 2 * 8 * min(self.n, WORKING_SET) ** 2

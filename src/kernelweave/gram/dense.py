@@ -17,7 +17,6 @@ from ..views import Views
 from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, product, support_of
 from .distinct import Distinct, distinct_of
 
-
 #: Matrices up to this size are evaluated in one go.
 SMALL_BYTES = 4 * 2**20
 

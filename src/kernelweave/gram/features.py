@@ -72,9 +72,10 @@ class FeatureGram(Gram):
         return sum(one.expected()[0] for one in self.maps)
 
     def product_bytes(self, n_rows: int) -> float:
-        counting = max((one.expected()[2] for one in self.maps), default=0.0)
-        features = sum(one.expected()[1] for one in self.maps)
-        return 8.0 * self._entries() + NUMBERED_BYTES * features + KEY_BYTES * counting
+        return 8.0 * self._entries() + NUMBERED_BYTES * sum(one.expected()[1] for one in self.maps)
+
+    def making_bytes(self) -> float:
+        return KEY_BYTES * max((one.expected()[2] for one in self.maps), default=0.0)
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         parts = [(m, part.take(rows)) for m, one in enumerate(self.maps) for part in one.keep()]

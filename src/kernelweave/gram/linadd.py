@@ -15,6 +15,9 @@ from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
 from .tables import WAVE_BYTES, Tables, scores, scores_each, table_bytes, words_of
 
+#: What tables take of the most that they could: words that several samples share are there once.
+TABLE_SHARE = 0.6
+
 
 class LinaddGram(Gram):
     """K_m @ coef by adding up the words of the support: Σ_q coef[q] k(q, x) = Σ over words of x of their weights.
@@ -68,7 +71,7 @@ class LinaddGram(Gram):
             table_bytes(n_rows * len(family.moves()), own.alphabet.size, own.require_length(), family.core.degree)
             for family, own in zip(self.families, found, strict=True)
         ]
-        return float(min(WAVE_BYTES, max(sizes)))
+        return float(min(WAVE_BYTES, TABLE_SHARE * max(sizes)))
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         X = self.X.rows(rows)
