@@ -137,7 +137,7 @@ def printer(verbose: int) -> Callback | None:
 
     def write(entry: dict[str, Any]) -> None:
         nonlocal last
-        if entry["phase"] == "compiling":
+        if entry.get("phase") == "compiling":
             print("compiling, once per machine", file=sys.stderr)
             return
         if entry["inside"] and entry["seconds"] - (last or 0.0) < LINE_EVERY:
