@@ -24,6 +24,7 @@ from kernelweave import (
     Precomputed,
     per_feature,
 )
+from kernelweave.errors import TimeLimitError
 from kernelweave.losses import LOSSES
 from kernelweave.mkl import SOLVERS
 
@@ -388,10 +389,8 @@ def test_limits_of_steps_and_time(solver, blobs):
     assert model.stop_reason_ == "max_iter"
     assert model.n_iter_ == 1
     assert f"not converged: gap {model.gap_:.2g} (max_iter)" in repr(model)
-    with pytest.warns(ConvergenceWarning, match="max_seconds"):
-        model = MKLClassifier(KERNEL, max_seconds=1e-9, **options).fit(X, y)
-    assert model.stop_reason_ == "max_seconds"
-    assert model.predict(X).shape == (60,)
+    with pytest.raises(TimeLimitError, match="Raise max_seconds"):
+        MKLClassifier(KERNEL, max_seconds=1e-9, **options).fit(X, y)
 
 
 @pytest.mark.parametrize("weights", ["shared", "per_class"])

@@ -17,6 +17,10 @@ class MemoryBudgetError(KernelweaveError, MemoryError):
     """The work would not fit into the memory budget; the message says how much it needs."""
 
 
+class TimeLimitError(KernelweaveError, RuntimeError):
+    """The time limit was over before there was anything to return; the message says what to raise."""
+
+
 class ModelFormatError(KernelweaveError, ValueError):
     """A file is not a model file, is damaged, or is of a version that this library does not read."""
 

@@ -12,7 +12,10 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any
+
+from . import clock
 
 #: More threads than any machine has cores; more are not started, whatever is asked for.
 MAX_JOBS = 4096
@@ -28,8 +31,9 @@ def count_jobs(n_jobs: int | None) -> int:
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
-    """Cut range(n) into consecutive slices of at most `size`."""
+    """Cut range(n) into consecutive slices of at most `size`; raise an error between two where time is over."""
     for start in range(0, n, size):
+        clock.check()
         yield slice(start, min(start + size, n))
 
 
@@ -37,16 +41,22 @@ def for_blocks(work: Callable[[slice], None], n: int, size: int, n_jobs: int = 1
     """Call work(block) for every block of range(n), on `n_jobs` threads.
 
     The blocks do not depend on `n_jobs`, so results are the same for any number of threads
-    as long as every block writes only its own part.
+    as long as every block writes only its own part. Every block begins with a look at the clock (`clock.check`).
     """
-    parts = list(blocks(n, size))
-    if n_jobs == 1 or len(parts) <= 1:
-        for part in parts:
+    if n_jobs == 1 or n <= size:
+        for part in blocks(n, size):
             work(part)
         return
+    parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def timed(part: slice) -> None:
+        clock.check()
+        work(part)
+
     pool = ThreadPoolExecutor(min(n_jobs, len(parts)))
     try:
-        for _ in pool.map(work, parts):
+        # each block in a copy of the caller's context, which has the deadline
+        for _ in pool.map(lambda part, context: context.run(timed, part), parts, [copy_context() for _ in parts]):
             pass
     except BaseException:
         # whoever pressed Ctrl-C does not wait for the blocks in hand; what they write is not looked at any more

@@ -31,7 +31,9 @@ class Progress:
     - ``support``: how many samples have a coefficient;
     - ``seconds``: since the fit began; ``seconds_left``: until `tol`, if the logarithm of the gap goes on falling as
       it did; None where that is not known;
-    - ``problem``, ``n_problems``: which of several problems this is, from 0.
+    - ``problem``, ``n_problems``: which of several problems this is, from 0;
+    - ``phase``: "solving"; or "compiling", once, where code has to be compiled first. That is done once per machine,
+      and its time does not count.
 
     After an iteration there are ``weights`` and ``n_solves`` too, as in `history_`.
 
@@ -93,9 +95,17 @@ class Progress:
             "seconds_left": seconds_left(self._trend, self.tol),
             "problem": self.problem,
             "n_problems": self.n_problems,
+            "phase": "solving",
         }
         for callback in self.callbacks:
             callback(dict(entry))
+
+
+def compiling(seconds: float) -> dict[str, Any]:
+    """Return what callbacks are told where code has to be compiled, once per machine."""
+    known = {"iteration": 0, "inside": True, "upper": math.inf, "lower": -math.inf, "gap": math.inf, "active": None}
+    return known | {"support": 0, "seconds": seconds, "seconds_left": None, "problem": 0, "n_problems": 1,
+                    "phase": "compiling"}  # fmt: skip
 
 
 def seconds_left(trend: Sequence[tuple[float, float]], tol: float) -> float | None:
@@ -127,6 +137,9 @@ def printer(verbose: int) -> Callback | None:
 
     def write(entry: dict[str, Any]) -> None:
         nonlocal last
+        if entry.get("phase") == "compiling":
+            print("compiling, once per machine", file=sys.stderr)
+            return
         if entry["inside"] and entry["seconds"] - (last or 0.0) < LINE_EVERY:
             return
         if last is None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 import strategies
-from kernelweave import RBF, InputError, Laplacian, Linear, Precomputed, WeightedDegree
+from kernelweave import RBF, InputError, Laplacian, Linear, Mismatch, Precomputed, Spectrum, WeightedDegree
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import (
     GRAMS,
@@ -23,6 +23,7 @@ from kernelweave.gram import (
     estimate,
     for_prediction,
 )
+from kernelweave.kernels.vocabulary import KeyVocabulary
 from kernelweave.testing import check_gram
 from kernelweave.views import as_views
 
@@ -113,19 +114,19 @@ def test_a_cached_row_is_computed_once(monkeypatch):
 
 
 def test_bind_fits_the_budget(tmp_path):
-    kernel, n = sum(TERMS), len(X)
-    whole = 8 * n * n * 5
+    kernel = sum(TERMS)
+    whole = int(estimate(kernel, X)[1])
     assert isinstance(bind(kernel, X, memory=whole), DenseGram)
     assert bind(kernel, X, memory=whole).matrix_of(0).dtype == np.float64
     assert bind(kernel, X, memory=whole - 1).matrix_of(0).dtype == np.float32
     big = as_views(np.arange(2000.0)[:, None])
     assert isinstance(bind(kernel.kernels[0] + Linear(), big, memory="10MB"), CachedGram)
-    with pytest.raises(MemoryBudgetError, match=r"2 terms on 2,000 samples take 96 MB .* budget is 100 kB"):
+    with pytest.raises(MemoryBudgetError, match=r"2 terms on 2,000 samples take 102 MB .* budget is 100 kB"):
         bind(kernel.kernels[0] + Linear(), big, memory="100 kB")
     few = as_views(np.arange(2000.0)[:, None] % 10)
-    assert isinstance(bind(kernel.kernels[0] + Linear(), few, memory="33MB"), DenseGram), "of ten samples, and the sum"
+    assert isinstance(bind(kernel.kernels[0] + Linear(), few, memory="39MB"), DenseGram), "of ten samples, and the sum"
     assert isinstance(bind(kernel.kernels[0] + Linear(), few, memory="31MB"), CachedGram), "the sum is whole"
-    assert bind(Linear(), few, memory="31MB").matrix_of(0).shape == (2000, 2000), "a term alone has no sum beside it"
+    assert bind(Linear(), few, memory="38MB").matrix_of(0).shape == (2000, 2000), "a term alone has no sum beside it"
 
 
 def test_prediction_holds_nothing():
@@ -186,23 +187,28 @@ def test_stacks_are_the_naive_ones(dtype, n_picked, rng):
 def test_estimates_are_what_is_held(rng):
     big = as_views(np.column_stack([rng.normal(size=80), np.arange(80) % 5]))
     kernel = RBF(0.3).on(0) + RBF(2.0).on(0) + Laplacian(1.0).on(1)
-    whole, single, few = 8 * 80 * 80 * 4, 80 * 80 * (4 * 3 + 8), 8 * (2 * 80 * 80 + 25 + 80 * 80)
+    gathered = 8 * (0.45 * 80) ** 2  # by the dual solver, beside the matrices and their sum
+    whole, single = 8 * 80 * 80 * 4 + int(gathered), 80 * 80 * (4 * 3 + 8) + int(gathered)
+    few = 8 * (2 * 80 * 80 + 25 + 80 * 80) + int(gathered)
     assert estimate(kernel, big, whole) == ("matrices in double precision", whole)
     how, need = estimate(kernel, big, whole - 1)
     gram = bind(kernel, big, memory=whole - 1)
     assert (how, need) == ("matrices in double precision", few), "where repeated samples count once"
-    assert sum(stack.matrices.nbytes for stack in gram.stacks) + 8 * 80 * 80 == need
+    assert sum(stack.matrices.nbytes for stack in gram.stacks) + 8 * 80 * 80 == need - int(gathered)
     every = as_views(rng.normal(size=(80, 2)))
     assert estimate(kernel, every, whole - 1) == ("matrices in single precision", single)
-    assert estimate(kernel, every, single - 1)[0] == "rows and matrices on demand"
+    large = as_views(rng.normal(size=(400, 2)))
+    assert estimate(RBF(0.3), large, 8 * 400 * 64 * 2)[0] == "rows and matrices on demand"
 
 
 def test_estimates_without_a_matrix(rng):
     X = as_views({"s": ["".join(row) for row in rng.choice(list("ACGT"), (70, 20))], "x": rng.normal(size=(70, 1))})
     words = WeightedDegree(degree=3).on("s")
-    how, need = estimate(words, X, 8 * 70 * 70 - 1)
+    gram = bind(words, X, matrix_free=True)
+    how, need = estimate(words, X, matrix_free=True)
     assert how == "no matrix"
-    assert need == 100 * 70 + bind(words, X, matrix_free=True).coordinate_bytes(70)
+    assert need == 100 * 70 + gram.product_bytes(70) + gram.coordinate_bytes(70)
+    assert estimate(words, X, 8 * 70 * 70 - 1)[0] == "no matrix"
     beside, both = estimate(words + RBF().on("x"), X, 8 * 70 * 70 - 1)
     assert beside == "no matrix"
     assert both == 100 * 70 + 8 * 70 * 70 - 1, "what is active is kept to the budget"
@@ -214,7 +220,11 @@ def test_estimates_compute_nothing(rng, monkeypatch):
     monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 10)
     monkeypatch.setattr("kernelweave.gram.LINADD_SAMPLES", 10)
     monkeypatch.setattr(DenseGram, "compute", lambda *args, **options: pytest.fail("computed"))
-    one, held = 8 * 60 * 60, "matrices in double precision"
-    assert estimate(shifted + RBF().on("x"), X) == (held, one), "chunking needs rows of all samples"
-    assert estimate(words + RBF().on("x"), X, matrix_free=False) == (held, one)
-    assert estimate(words, X, matrix_free=False) == estimate(shifted, X) == ("no matrix", 100 * 60)
+    monkeypatch.setattr(KeyVocabulary, "fit", lambda *args: pytest.fail("listed"))
+    held = "matrices in double precision"
+    assert estimate(shifted + RBF().on("x"), X)[0] == held, "chunking needs rows of all samples"
+    assert estimate(words + RBF().on("x"), X, matrix_free=False)[0] == held
+    assert estimate(words, X, matrix_free=False)[0] == estimate(shifted, X)[0] == "no matrix"
+    assert estimate(Spectrum(5).on("s") + Mismatch(4).on("s"), X)[0] == "no matrix"
+    with pytest.raises(MemoryBudgetError, match=r"words of 60 samples .* budget is 10 MB"):
+        estimate(Mismatch(12, 4).on("s"), X, "10 MB")

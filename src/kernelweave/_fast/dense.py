@@ -92,9 +92,16 @@ def products(stack, picked, at, coef):
 
 @jit_fastmath
 def mix(stack, picked, weights):
-    """(m, n, n), (p,), (p,) -> (n, n) float64: Σ_p weights_p K_p, from the upper triangles; a row stays near."""
+    """(m, n, n), (p,), (p,) -> (n, n) float64: Σ_p weights_p K_p."""
+    out = np.zeros(stack.shape[1:])
+    add_mixed(stack, picked, weights, out)
+    return out
+
+
+@jit_fastmath
+def add_mixed(stack, picked, weights, out):
+    """(m, n, n), (p,), (p,), (n, n) -> None: out += Σ_p weights_p K_p, from upper triangles; a row stays near."""
     n, n_terms = stack.shape[1], picked.shape[0]
-    out = np.zeros((n, n))
     for i in range(n):
         to = out[i, i:]
         p = 0
@@ -115,7 +122,6 @@ def mix(stack, picked, weights):
             for i in range(start, min(start + 32, n)):
                 for j in range(max(i + 1, other), min(other + 32, n)):
                     out[j, i] = out[i, j]
-    return out
 
 
 @jit_fastmath

@@ -82,16 +82,23 @@ def inverted_block(ids, counts, starts, first, rows, values, by_feature, out):
 
 
 @jit
-def inverted_square(ids, counts, starts, rows, values, by_feature, out):
-    """The same for all pairs of one set, out (n, n) zero before: each pair once, rows of a feature being in order."""
-    reached = by_feature.copy()  # how far the rows up to this one go
-    for i in range(len(out)):
+def inverted_square(ids, counts, starts, rows, values, by_feature, reached, first, last, out):
+    """The same for rows first to last of all pairs of one set, out (n, n): each pair once, below the diagonal.
+
+    Rows of a feature are in order; `reached` (V + 1,) says how far the rows before `first` go: by_feature at first.
+    """
+    for i in range(first, last):
         row = out[i]
         for e in range(starts[i], starts[i + 1]):
             weight = np.float64(counts[e])
             reached[ids[e]] += 1
             for t in range(by_feature[ids[e]], reached[ids[e]]):
                 row[rows[t]] += weight * values[t]
+
+
+@jit
+def mirror(out):
+    """Out (n, n): what is below the diagonal is written above it, too."""
     for i in range(len(out)):
         for j in range(i):
             out[j, i] = out[i, j]

@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 
 import click
 
-from ..errors import CheckpointError, KernelweaveError
+from ..errors import CheckpointError, KernelweaveError, TimeLimitError
 from . import INTERRUPTED
 from .convert import convert
 from .cv import cv
 from .demo import demo
 from .explain import explain
-from .failures import Failure, in_options
+from .failures import NOT_CONVERGED, Failure, in_options
 from .fit import fit
 from .inspect import inspect
 from .kernels import kernels
@@ -117,6 +117,8 @@ def _code_of(error: Exception) -> int | None:
     """Return the exit code of an error that is no bug, and None for one that is."""
     if isinstance(error, ImportError):  # a package that is not installed; the message has the line that installs it
         return None if (error.name or "").startswith("kernelweave") else IO
+    if isinstance(error, TimeLimitError):
+        return NOT_CONVERGED
     if isinstance(error, (OSError, CheckpointError)):
         return IO
     if isinstance(error, (KernelweaveError, ValueError, MemoryError)):

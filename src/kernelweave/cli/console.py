@@ -164,6 +164,8 @@ def gap_bar(tol: float) -> Iterator[Progress | None]:
         first: list[float] = []
 
         def update(entry: dict[str, Any]) -> None:
+            if entry.get("phase") == "compiling":
+                shown.update(task, description="Compiling, once per machine")
             gap = entry.get("gap", math.inf)
             if not math.isfinite(gap):
                 return

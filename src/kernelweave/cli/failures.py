@@ -40,6 +40,7 @@ def check_output(path: str) -> None:
 _IN_OPTIONS = (
     ("; with warm_start=True another fit goes on from here", ""),
     ("max_iter, max_seconds or tol", "--max-iter, --time-limit or --tol"),
+    (r"\bmax_seconds\b", "--time-limit"),
     (r"Checkpoint\(path, restart=True\)", "--force-new"),
     (r"text or Alphabet\('\.\.\.'\)", "text; --alphabet"),
     (r"or 'zero' \(no features\)", "or zero (no features)"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .. import clock
 from ..gram import Combined, Gram
 from ..losses import BoxQP
 from .base import DualState, Machine
@@ -59,10 +60,12 @@ class ActiveSet(Coordinate):
         found = descend(small, descent, state.coef[rows], state.intercept, tol, self.max_passes, state.n_steps)
         coef = np.zeros(K.n)
         coef[rows] = found.a
+        with clock.until(np.inf):  # or what was found would be lost
+            f = K.apply(coef)
         return replace(
             state,
             coef=coef,
-            f=K.apply(coef),
+            f=f,
             final=False,
             n_steps=state.n_steps + 1,
             memory={"active": len(rows), "exact": True},

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .. import clock
 from ..errors import MemoryBudgetError
 from ..gram import Combined
 from ..gram.coordinates import Descent
@@ -110,14 +111,16 @@ def descend(
             )  # fmt: skip
             kept.append(some[:m])
             worst = max(worst, moved)
+            if clock.is_over():
+                break
         active = np.concatenate(kept)
         b += rho * off
         limit = worst
         settled = worst <= 0.1 * tol
-        if number % PASSES == 0 or settled or len(active) == 0 or number == max_passes:
+        if number % PASSES == 0 or settled or len(active) == 0 or number == max_passes or clock.is_over():
             found = _certified(machine, descent, a)
             best = found if best is None or found.gap < best.gap else best
-            if best.gap <= tol:
+            if best.gap <= tol or clock.is_over():
                 break
             a, b = found.a.copy(), found.intercept
             if settled or len(active) < 2:  # done with these: look at all of them again

@@ -8,6 +8,8 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
+from .. import clock
+from ..errors import TimeLimitError
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
 from .base import DualSolver, DualState, Machine
@@ -46,7 +48,9 @@ class Ridge(DualSolver):
         coef, _ = solve_free(qp, K, self.max_cholesky, state.coef, tol)
         final = K.n <= self.max_cholesky and state.n_steps >= 2
         memory = {"tol": max(1e-2 * tol, 1e-13)}
-        return replace(state, coef=coef, f=K.apply(coef), n_steps=state.n_steps + 1, final=final, memory=memory)
+        with clock.until(np.inf):  # or what was found would be lost
+            f = K.apply(coef)
+        return replace(state, coef=coef, f=f, n_steps=state.n_steps + 1, final=final, memory=memory)
 
 
 def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol: float) -> tuple[np.ndarray, float]:
@@ -59,16 +63,36 @@ def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol
         factor = _factor(K, root)
         return (start, 0.0) if factor is None else _refined(qp, K, factor, root)
     operator = LinearOperator((K.n, K.n), lambda z: z.ravel() + root * K.apply(root * z.ravel()), dtype=np.float64)
-    u = root * cg(operator, -qp.linear * root, x0=start / root, rtol=tol, maxiter=2 * K.n)[0]
-    v = root * cg(operator, root, rtol=tol, maxiter=2 * K.n)[0]
+    u = root * _descended(operator, -qp.linear * root, start / root, tol)
+    v = root * _descended(operator, root, np.zeros(K.n), tol)
     b = float((u.sum() - qp.total) / v.sum())
     return u - b * v, b
+
+
+def _descended(operator: LinearOperator, b: np.ndarray, start: np.ndarray, tol: float) -> np.ndarray:
+    """Return x with operator x = b by conjugate gradients, or as far as time allowed; one turn is always taken."""
+    last: list[np.ndarray] = []
+
+    def look(x: np.ndarray) -> None:
+        last[:] = [x.copy()]
+        clock.check()
+
+    def times(x: np.ndarray) -> np.ndarray:
+        with clock.until(np.inf):
+            return np.asarray(operator @ x)
+
+    held = LinearOperator(operator.shape, times, dtype=np.float64)
+    try:
+        return np.asarray(cg(held, b, x0=start, rtol=tol, maxiter=2 * len(b), callback=look)[0])
+    except TimeLimitError:
+        return last[0]
 
 
 def _factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
     """Return the Cholesky factor of I + R K R, where I may be lost in rounding; None where it has none."""
     for jitter in JITTERS:  # made anew every time: two such matrices might not fit
-        B = K.factor * np.asarray(K.matrix, dtype=np.float64) * root[:, None] * root
+        B = np.multiply(np.asarray(K.matrix), K.factor * root, dtype=np.float64)
+        B *= root[:, None]
         B.flat[:: K.n + 1] += 1.0
         B.flat[:: K.n + 1] += jitter * float(np.trace(B)) / K.n
         factor, failed = lapack.dpotrf(B.T, lower=1, clean=0, overwrite_a=1)

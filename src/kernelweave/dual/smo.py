@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .. import clock
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
 from .base import DualSolver, DualState, Machine
@@ -88,7 +89,7 @@ class SMO(DualSolver):
         """Return the state after SMO on the samples W, and how many numbers that touched."""
         from .._fast.smo import smo
 
-        whole = len(W) == K.n and K.matrix is not None and K.matrix.dtype == np.float64
+        whole = len(W) == K.n and K.matrix is not None  # also in single precision: a copy would be twice as large
         block, factor = (K.matrix, K.factor) if whole else (K.block(W, W), 1.0)
         # dividing the problem by the matrix's factor spares a copy of the matrix
         coef = state.coef[W]
@@ -102,7 +103,9 @@ class SMO(DualSolver):
         full = state.coef.copy()
         full[W] = coef
         moved = np.flatnonzero(coef != before)
-        return replace(state, coef=full, f=state.f + K.rows_times(W[moved], (coef - before)[moved])), work
+        with clock.until(np.inf):  # or what was found would be lost
+            f = state.f + K.rows_times(W[moved], (coef - before)[moved])
+        return replace(state, coef=full, f=f), work
 
 
 def minimise(qp: BoxQP, H: np.ndarray, start: np.ndarray, tol: float = 1e-12) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,9 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .. import clock
 from ..dual import Machine, dual_kind
-from ..errors import DataWarning, InputError, MemoryBudgetError
-from ..gram import Gram, bind, estimate, for_prediction
+from ..errors import DataWarning, InputError, MemoryBudgetError, TimeLimitError
+from ..gram import WORKING_SET, Gram, bind, estimate, for_prediction
 from ..kernels import RBF, Identity, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
@@ -91,14 +91,15 @@ class BaseMKL(BaseEstimator):
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X)
-        with blas_threads(n_jobs := count_jobs(self.n_jobs)):
-            deadline = np.inf if self.max_seconds is None else time.monotonic() + self.max_seconds
+        limited = clock.limited(self.max_seconds, watch.compiling)
+        with blas_threads(n_jobs := count_jobs(self.n_jobs)), limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
             kernel, self.widths_ = with_widths(
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share
             )
             watch.begin(self, kernel, X, machines)
-            gram = bind(kernel, X, memory=self.memory, n_jobs=n_jobs, matrix_free=self._matrix_free(kernel, X))
+            budget, free = budget_bytes(self.memory), self._matrix_free(kernel, X)
+            gram = bind(kernel, X, memory=budget, n_jobs=n_jobs, matrix_free=free, on_all=self._on_all())
             if getattr(self, "learn_C", False):
                 gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
@@ -109,16 +110,25 @@ class BaseMKL(BaseEstimator):
             norm = _norm_of(norm, terms)
             groups = [machines] if self._shared() else [[machine] for machine in machines]
             results: list[Result] = []
-            for group in groups:
-                problem = Problem(terms.gram, group, norm, self.tol, deadline, dual=self.dual)
+            for number, group in enumerate(groups):
+                until = _share(deadline, len(groups) - number)
+                problem = Problem(terms.gram, group, norm, self.tol, until, dual=self.dual)
                 problem.convex = is_certain(kernel)
-                problem.budget = budget_bytes(self.memory)
+                problem.budget = max(0.0, budget - terms.gram.product_bytes(min(len(C), WORKING_SET)))
                 results.append(self._run(problem, results, watch))
         watch.end(results)
+        self._check_usable(results)
         self._keep(X, kept, terms, results)
         verify(self, X, terms, results)
         self._trained = remember(self._kernel(), X, target)
         self._say(results)
+
+    def _check_usable(self, results: list[Result]) -> None:
+        """Raise an error where time was over before every machine had begun: such a model knows nothing."""
+        late = [result for result in results if result.stop_reason == "max_seconds"]
+        empty = any(not state.coef.any() for result in late for state in result.step.states)
+        if empty or not all(np.isfinite(result.gap) for result in late):
+            raise TimeLimitError(clock.too_short(float(self.max_seconds or 0.0)))
 
     def _matrix_free(self, kernel: Kernel, X: Views) -> bool | None:
         """Say whether string kernels are to get no matrix; None where `bind` is to see what is quicker."""
@@ -128,13 +138,18 @@ class BaseMKL(BaseEstimator):
         if isinstance(loss, SmoothLoss) or getattr(self, "learn_C", False):
             return False
         # a machine that rests on all samples needs the whole matrices of numbers beside its words
-        on_all = loss.dual(np.ones(1), np.ones(1)).free
-        return False if on_all and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
+        return False if self._on_all() and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
+
+    def _on_all(self) -> bool:
+        """Say whether the machine rests on all samples, and is found by a linear system of all of them."""
+        loss = self._loss()
+        return isinstance(loss, SmoothLoss) or bool(loss.dual(np.ones(1), np.ones(1)).free)
 
     def _memory_needed(self, X: Views) -> tuple[str, float]:
         """Return how a fit would hold the kernel, in words, and about how many bytes it takes beside the data."""
         kernel = self._kernel()
-        return estimate(kernel, X, self.memory, self._matrix_free(kernel, X))
+        n_jobs = count_jobs(self.n_jobs)
+        return estimate(kernel, X, self.memory, self._matrix_free(kernel, X), n_jobs, self._on_all())
 
     def _shared(self) -> bool:
         return True
@@ -337,6 +352,12 @@ def learned_html(estimator: BaseMKL) -> str:
         f'<div style="font-family:monospace;margin:.5em 0"><b>learned kernel</b><br>{lines}<br>'
         f"gap {estimator.gap_:.2g} · {escape(estimator.stop_reason_)} · {len(estimator.support_)} support samples</div>"
     )
+
+
+def _share(deadline: float, n_left: int) -> float:
+    """Return until when the next of some problems may go on: all of them get as much of the time that is left."""
+    here = clock.now()
+    return deadline if np.isinf(deadline) else here + (deadline - here) / n_left
 
 
 def _norm_of(norm: WeightNorm, terms: Terms) -> WeightNorm:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .. import clock
 from ..dual import Machine
 from ..errors import InputError
 from ..gram import DiagonalGram, Gram, StackedGram
@@ -16,6 +17,8 @@ from ..mkl.widths import Widths, learn_widths
 from ..views import Views
 from .terms import Terms
 
+#: Widths are learned in this part of the time: the rest is for the machine.
+WIDTHS_SHARE = 0.6
 #: The least ridge where C is learned, in shares of a term's variance.
 LEAST_RIDGE = 1e-10
 
@@ -48,10 +51,11 @@ def with_widths(
             "so wide that all samples are alike. Give gamma as a number, or several widths as a sum."
         )
     data: Any = (X if columns is None else X.select(columns)).matrix()
+    here = clock.now()
     widths = learn_widths(
         data.toarray() if sparse.issparse(data) else data,
         machines,
-        deadline=deadline,
+        deadline=deadline if np.isinf(deadline) else here + WIDTHS_SHARE * (deadline - here),
         random_state=random_state,
         scaling=scaling,
         sample_weight=share,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from ..errors import InputError
 from ..kernels import Kernel
 from ..mkl import Problem, Result, Step
 from ..norms import Fixed
-from ..progress import Callback, Progress
+from ..progress import Callback, Progress, compiling
 from ..views import Views
 
 if TYPE_CHECKING:
@@ -42,6 +43,14 @@ class Watch:
     progress: Progress = field(init=False)
     #: The files that samples are mapped from.
     files: list[MappedFile] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self._made = time.monotonic()
+
+    def compiling(self) -> None:
+        """Tell the callbacks that code is compiled: it is done once per machine, and its time does not count."""
+        for callback in self.callbacks:
+            callback(compiling(time.monotonic() - self._made))
 
     def begin(self, model: Any, kernel: Kernel, X: Views, machines: Sequence[Machine]) -> None:
         """Start the clock, and open the checkpoint, which has to be of the same fit."""

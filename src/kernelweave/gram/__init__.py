@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from ..kernels import Kernel
 from ..memory import budget_bytes, readable
 from ..views import Views
 from .base import Combined, Gram
-from .cached import CachedGram
+from .cached import WORKING_SET, CachedGram
 from .definite import check_definite
-from .dense import DenseGram
+from .dense import DenseGram, evaluation_bytes
 from .diagonal import DiagonalGram
 from .distinct import distinct_of
 from .features import FeatureGram
@@ -28,6 +29,11 @@ from .streamed import StreamedGram
 LINADD_SAMPLES, EXPLICIT_SAMPLES = 10_000, 3_000
 #: For estimates: samples that are active at the end, as a share of all and at least; bytes of each sample's values.
 ACTIVE_SHARE, ACTIVE_SAMPLES, SAMPLE_BYTES = 0.1, 10_000, 100
+#: The part of the samples, and the most of them, that a dual solver gathers into a matrix of their own; and how many it
+#: solves a linear system of by a factor of the whole matrix.
+GATHERED_SHARE, MAX_GATHERED, MAX_FACTORED = 0.45, 5_000, 8_000
+#: Words that take less than this are no reason to refuse a fit, whatever the budget.
+SPARE_BYTES = 16 * 10**6
 #: Terms that must fit as matrices where the others are streamed.
 MIN_HELD_TERMS = 60
 #: Rows that a cache must hold at the least for a solver to make headway.
@@ -46,6 +52,7 @@ def bind(
     directory: str | Path | None = None,
     n_jobs: int = 1,
     matrix_free: bool | None = None,
+    on_all: bool = False,
 ) -> Gram:
     """Bind the terms of a kernel to data, as the memory budget allows.
 
@@ -65,51 +72,103 @@ def bind(
     InputError
         Where a term that was given as a function, or by a class of the user's, is no kernel on these samples.
     """
-    return check_definite(_bound(kernel.terms(X), X, budget_bytes(memory), directory, n_jobs, matrix_free))
+    work = Work(budget_bytes(memory), n_jobs, on_all)
+    return check_definite(_bound(kernel.terms(X), X, work, directory, matrix_free))
 
 
 def _bound(
-    terms: Sequence[Kernel],
-    X: Views,
-    budget: int,
-    directory: str | Path | None,
-    n_jobs: int,
-    matrix_free: bool | None,
+    terms: Sequence[Kernel], X: Views, work: Work, directory: str | Path | None, matrix_free: bool | None
 ) -> Gram:
-    if _by_matrices(terms, X, budget, matrix_free):
-        return bind_matrices(terms, X, budget, directory, n_jobs)
-    grams = _unheld(terms, X, n_jobs, cache_bytes=budget // 4)
+    if _by_matrices(terms, X, work, matrix_free):
+        return bind_matrices(terms, X, work, directory)
+    grams = _unheld(terms, X, work.n_jobs, cache_bytes=work.budget // 4)
     if matrix_free is False or not _joined(grams).explicit:
+        free = [gram for gram in grams if not isinstance(gram, CachedGram)]
+        left = work.less(sum(gram.product_bytes(min(gram.n, WORKING_SET)) for gram in free))
         for number, gram in enumerate(grams):
             if isinstance(gram, CachedGram):
-                grams[number] = bind_matrices(gram.terms, X, budget, directory, n_jobs)
+                grams[number] = bind_matrices(gram.terms, X, left, directory)
+    else:
+        _check_words(_joined(grams), work)
     return _joined(grams)
 
 
+def _check_words(gram: Gram, work: Work) -> None:
+    """Complain where words and products with them do not fit, before any of them is made."""
+    need = gram.product_bytes(min(gram.n, WORKING_SET)) + gram.making_bytes()
+    if need > max(work.budget, SPARE_BYTES):
+        raise MemoryBudgetError(
+            f"The words of {gram.n:,} samples and products with them take about {readable(need)}; the budget is "
+            f"{readable(work.budget)}. Raise memory=..., or use a shorter k, fewer mismatches or fewer samples."
+        )
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a fit may take, and what it takes beside the kernel that it holds."""
+
+    budget: int
+    n_jobs: int = 1
+    #: True for machines that rest on all samples: their linear system is one more matrix.
+    on_all: bool = False
+
+    def less(self, taken: float) -> Work:
+        """Return the same with a smaller budget."""
+        return replace(self, budget=max(0, self.budget - int(taken)))
+
+    def beside(self, terms: Sequence[Kernel], n: int) -> tuple[float, float]:
+        """Return the bytes that evaluating matrices takes at a time, and solving a machine on them."""
+        block = min(evaluation_bytes(terms, n), 8 * n * n)
+        evaluating = 1.2 * block * min(self.n_jobs, -(-8 * n * n // max(1, block)))  # the values, and which are finite
+        if self.on_all:
+            return evaluating, 8.0 * n * n if n <= MAX_FACTORED else 0.0
+        return evaluating, 8.0 * min(GATHERED_SHARE * n, MAX_GATHERED) ** 2
+
+
 def estimate(
-    kernel: Kernel, X: Views, memory: str | int | float | None = None, matrix_free: bool | None = None
+    kernel: Kernel,
+    X: Views,
+    memory: str | int | float | None = None,
+    matrix_free: bool | None = None,
+    n_jobs: int = 1,
+    on_all: bool = False,
 ) -> tuple[str, float]:
-    """Return how `bind` would hold the terms, in words, and about how many bytes a fit takes beside the data."""
-    terms, budget, n = kernel.terms(X), budget_bytes(memory), len(X)
-    if not _by_matrices(terms, X, budget, matrix_free):
-        gram = _joined(_unheld(terms, X))
+    """Return how `bind` would hold the terms, in words, and about how many bytes a fit takes beside the data.
+
+    No kernel is evaluated, and no feature is listed. What does not fit at all is the error that `bind` would raise.
+    """
+    terms, work, n = kernel.terms(X), Work(budget_bytes(memory), n_jobs, on_all), len(X)
+    beside = 0.0
+    if not _by_matrices(terms, X, work, matrix_free):
+        gram, active = _joined(_unheld(terms, X, n_jobs, cache_bytes=work.budget // 4)), _active(n)
         if matrix_free is not False and gram.explicit:
-            active = min(n, max(ACTIVE_SAMPLES, int(ACTIVE_SHARE * n)))
-            return "no matrix", SAMPLE_BYTES * n + min(gram.coordinate_bytes(active), budget)
+            _check_words(gram, work)
+            need = gram.product_bytes(active) + max(gram.making_bytes(), gram.coordinate_bytes(active))
+            return "no matrix", SAMPLE_BYTES * n + min(need, work.budget)
+        free = [term for term in terms if term.gram_kind in MATRIX_FREE]
+        # these machines are found in small sets, whatever has a coefficient in the end
+        beside = SAMPLE_BYTES * n + _joined(_unheld(free, X, n_jobs)).product_bytes(min(n, WORKING_SET))
         terms = tuple(term for term in terms if term.gram_kind not in MATRIX_FREE)
         if not terms:
-            return "no matrix", SAMPLE_BYTES * n
+            return "no matrix", beside
+    left = work.less(beside)
     for each, how in ((8, "matrices in double precision"), (4, "matrices in single precision")):
-        whole = _matrix_bytes(terms, X, budget, each)
-        if whole <= budget:
-            return how, whole
-    return "rows and matrices on demand", budget / 2
+        whole = _matrix_bytes(terms, X, left, each)
+        if whole <= left.budget:
+            return how, beside + whole
+    gram = bind_matrices(terms, X, left)  # by now it holds nothing yet
+    return "rows and matrices on demand", beside + gram.product_bytes(n)
 
 
-def _by_matrices(terms: Sequence[Kernel], X: Views, budget: int, matrix_free: bool | None) -> bool:
+def _active(n: int) -> int:
+    """Return how many samples are active at the end, by experience."""
+    return min(n, max(ACTIVE_SAMPLES, int(ACTIVE_SHARE * n)))
+
+
+def _by_matrices(terms: Sequence[Kernel], X: Views, work: Work, matrix_free: bool | None) -> bool:
     """Say whether all terms are bound by their matrices."""
     makers = [MATRIX_FREE.get(term.gram_kind) for term in terms]
-    fits = _matrix_bytes(terms, X, budget) <= budget
+    fits = _matrix_bytes(terms, X, work) <= work.budget
     if not any(makers) or (not matrix_free and fits and len(X) <= EXPLICIT_SAMPLES):
         return True
     if matrix_free or not fits or len(X) > LINADD_SAMPLES:
@@ -128,28 +187,30 @@ def _joined(grams: Sequence[Gram]) -> Gram:
     return grams[0] if len(grams) == 1 else StackedGram(grams)
 
 
-def _matrix_bytes(terms: Sequence[Kernel], X: Views, budget: int, each: int = 8) -> int:
-    """Bytes of all matrices that are not there yet, with `each` for a number, and of the combined one.
+def _matrix_bytes(terms: Sequence[Kernel], X: Views, work: Work, each: int = 8) -> int:
+    """Bytes of all matrices that are not there yet, with `each` for a number, of the combined one, and beside them.
 
     Which samples repeat is looked at only where the budget is too small for whole matrices.
     """
     n = len(X)
-    whole = n * n * (each * sum(not term.stored for term in terms) + 8 * (len(terms) > 1))
-    if whole <= budget:
+    combined, (evaluating, solving) = 8 * n * n * (len(terms) > 1), work.beside(terms, n)
+
+    def with_rest(fresh: int) -> int:
+        return int(max(each * fresh + evaluating, each * fresh + combined + solving))
+
+    whole = with_rest(n * n * sum(not term.stored for term in terms))
+    if whole <= work.budget:
         return whole
     sizes = [n if found is None else len(found) for found in distinct_of(terms, X)]
-    fresh = sum(size**2 for term, size in zip(terms, sizes, strict=True) if not term.stored)
-    return each * fresh + 8 * n * n * (len(terms) > 1)
+    return with_rest(sum(size**2 for term, size in zip(terms, sizes, strict=True) if not term.stored))
 
 
-def bind_matrices(
-    terms: Sequence[Kernel], X: Views, budget: int, directory: str | Path | None = None, n_jobs: int = 1
-) -> Gram:
+def bind_matrices(terms: Sequence[Kernel], X: Views, work: Work, directory: str | Path | None = None) -> Gram:
     """Bind terms by their matrices: whole, in single precision, one after another, or row by row."""
-    n, whole = len(X), _matrix_bytes(terms, X, budget)
+    n, whole, budget, n_jobs = len(X), _matrix_bytes(terms, X, work), work.budget, work.n_jobs
     if whole <= budget or directory is not None:
         return DenseGram.compute(terms, X, directory=directory, n_jobs=n_jobs)
-    if _matrix_bytes(terms, X, budget, each=4) <= budget:
+    if _matrix_bytes(terms, X, work, each=4) <= budget:
         return DenseGram.compute(terms, X, dtype=np.float32, n_jobs=n_jobs)
     if len(terms) > MIN_HELD_TERMS and 2 * 8 * n * n * MIN_HELD_TERMS <= budget:
         return StreamedGram(terms, X, cache_bytes=budget // 2, n_jobs=n_jobs)
@@ -169,6 +230,7 @@ def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray, n_job
 
 __all__ = [
     "GRAMS",
+    "WORKING_SET",
     "CachedGram",
     "Combined",
     "DenseGram",

@@ -39,6 +39,8 @@ class Gram:
     has_blocks = True
     #: True where matrices are held in single precision: then only `safe_quad` proves anything of the kernels.
     single = False
+    #: Bytes of kernel values that are computed at a time.
+    block_bytes = BLOCK_BYTES
 
     def __init__(self, terms: Sequence[Kernel], X: Views, factors: np.ndarray | None = None) -> None:
         self.terms = tuple(terms)
@@ -100,7 +102,12 @@ class Gram:
     def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return K_m[rows, cols] of every term, (n_terms, len(rows), len(cols)); nothing of it is kept."""
         A, B = self.X.rows(rows), self.X.rows(cols)
-        return np.stack([f * term.compute(A, B) for f, term in zip(self.factors, self.terms, strict=True)])
+        out = np.empty((self.n_terms, len(rows), len(cols)))
+        for m, (f, term) in enumerate(zip(self.factors, self.terms, strict=True)):
+            for part in blocks(len(rows), block_rows(self.block_bytes, len(cols))):
+                some = A if part.stop - part.start == len(rows) else A.rows(np.arange(part.start, part.stop))
+                np.multiply(term.compute(some, B), f, out=out[m, part])
+        return out
 
     def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return Σ_m weights[m] K_m[:, rows] @ coef, for coef given at these rows only."""
@@ -126,7 +133,7 @@ class Gram:
 
     def coordinate_bytes(self, n_rows: int) -> float:
         """Return the bytes that the coordinates of so many samples take, roughly."""
-        return 8.0 * (2 * self.n_terms + 1) * n_rows**2  # twice while they are made, and their sum
+        return 8.0 * (self.n_terms + 1) * n_rows**2  # and their sum
 
     def coordinates(self, rows: np.ndarray) -> Coordinates:
         """Return some samples for descent along their coefficients: by their features, or by matrices of them alone.
@@ -142,6 +149,17 @@ class Gram:
         from .coordinates import MatrixCoordinates
 
         return MatrixCoordinates(self.block_each(rows, rows))
+
+    def product_bytes(self, n_rows: int) -> float:
+        """Return about how many bytes products take, with `n_rows` samples that have a coefficient; holds them, too.
+
+        Nothing is computed.
+        """
+        return 0.0
+
+    def making_bytes(self) -> float:
+        """Return about how many bytes it takes for a while to make what is held."""
+        return 0.0
 
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""
@@ -224,15 +242,20 @@ def product(K: np.ndarray, coef: np.ndarray) -> np.ndarray:
     if K.dtype == np.float64:
         return K @ coef
     out = np.empty((K.shape[0], *coef.shape[1:]))
-    for part in blocks(K.shape[0], max(1, BLOCK_BYTES // (8 * K.shape[1]))):
+    for part in blocks(K.shape[0], block_rows(min(BLOCK_BYTES, max(2**20, K.nbytes // 16)), K.shape[1])):
         out[part] = K[part].astype(np.float64) @ coef
     return out
 
 
-def apply_at(term: Kernel, X: Views, coef: np.ndarray, at: Views) -> np.ndarray:
+def block_rows(block_bytes: float, n_columns: int) -> int:
+    """Return how many rows of so many numbers a block of so many bytes has."""
+    return max(1, int(block_bytes) // (8 * max(1, n_columns)))
+
+
+def apply_at(term: Kernel, X: Views, coef: np.ndarray, at: Views, block_bytes: int | None = None) -> np.ndarray:
     """Return term(at, X) @ coef in blocks of rows, so that the matrix is never whole."""
     out = np.empty((len(at), *coef.shape[1:]))
-    for part in blocks(len(at), max(1, BLOCK_BYTES // (8 * max(1, len(X))))):
+    for part in blocks(len(at), block_rows(block_bytes or BLOCK_BYTES, len(X))):
         out[part] = term.compute(at.rows(np.arange(part.start, part.stop)), X) @ coef
     return out
 
@@ -246,4 +269,5 @@ def apply_each_at(gram: Gram, coef: np.ndarray, at: Views) -> np.ndarray:
     """Return factors[m] · K_m(at, X) @ coef for new samples, from the support only."""
     support = support_of(coef)
     X, coef = gram.X.rows(support), coef[support]
-    return np.array([f * apply_at(term, X, coef, at) for f, term in zip(gram.factors, gram.terms, strict=True)])
+    each = (apply_at(term, X, coef, at, gram.block_bytes) for term in gram.terms)
+    return np.array([f * one for f, one in zip(gram.factors, each, strict=True)])

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, apply_each_at, support_of
+from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, support_of
 from .dense import finite
+
+#: Samples that a dual solver optimises at a time where rows are computed: their matrix is there twice.
+WORKING_SET = 512
+#: Rows are computed in blocks of this part of the cache, of which a few are there at a time.
+BLOCKS_IN_CACHE = 16
 
 
 class CachedGram(Gram):
@@ -22,6 +27,7 @@ class CachedGram(Gram):
     ) -> None:
         super().__init__(terms, X, factors)
         self.cache_bytes = cache_bytes
+        self.block_bytes = min(BLOCK_BYTES, cache_bytes // BLOCKS_IN_CACHE)
         #: Per row i, the values K_m[i, :] of all terms, without factors: independent of weights.
         self._rows: OrderedDict[int, np.ndarray] = OrderedDict()
 
@@ -43,14 +49,22 @@ class CachedGram(Gram):
 
     def rows_each(self, rows: np.ndarray) -> np.ndarray:
         """Return K_m[rows, :] as (len(rows), n_terms, n), without factors, through the cache."""
+        wanted = {int(i) for i in rows}
         missing = [int(i) for i in rows if int(i) not in self._rows]
         out = np.empty((len(rows), self.n_terms, self.n))
-        for part in blocks(len(missing), max(1, BLOCK_BYTES // (8 * self.n))):
+        while len(self._rows) + len(missing) > max(self.capacity, len(rows)):  # room first
+            old = next((i for i in self._rows if i not in wanted), None)
+            if old is None:
+                break
+            del self._rows[old]
+        for part in blocks(len(missing), block_rows(self.block_bytes, self.n * self.n_terms)):
             index = np.array(missing[part])
             some = self.X.rows(index)
-            fresh = np.stack([finite(term.compute(some, self.X), term) for term in self.terms], axis=1)
-            for i, values in zip(index, fresh, strict=True):
-                self._rows[int(i)] = values.copy()
+            fresh = {int(i): np.empty((self.n_terms, self.n)) for i in index}  # one by one, so that one by one may go
+            for m, term in enumerate(self.terms):
+                for row, values in zip(fresh.values(), finite(term.compute(some, self.X), term), strict=True):
+                    row[m] = values
+            self._rows |= fresh
         for position, i in enumerate(rows):
             self._rows.move_to_end(int(i))
             out[position] = self._rows[int(i)]
@@ -88,5 +102,16 @@ class CachedGram(Gram):
             out[part] = mixed if cols is None else mixed[:, cols]
         return out
 
-    def _parts(self, rows: np.ndarray) -> list[slice]:
-        return list(blocks(len(rows), max(1, min(self.capacity, BLOCK_BYTES // (8 * self.n * self.n_terms)))))
+    def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        out = np.zeros((self.n, *coef.shape[1:]))
+        for part in self._parts(rows):
+            out += self.block(rows[part], None, weights).T @ coef[part]
+        return out
+
+    def _parts(self, rows: np.ndarray) -> Iterator[slice]:
+        return blocks(len(rows), min(self.capacity, block_rows(self.block_bytes, self.n * self.n_terms)))
+
+    def product_bytes(self, n_rows: int) -> float:
+        # rows that are kept, and blocks: as they are computed, as they are read, added up
+        held = min(self.cache_bytes, 8 * self.n**2 * self.n_terms) + 3 * self.block_bytes
+        return held + 2 * 8 * min(self.n, WORKING_SET) ** 2

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import clock
 from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import code_matrix
 from ..views import Views
@@ -113,6 +114,7 @@ class ListedCoordinates(Coordinates):
         found, first = [], 0
         terms, sizes = [], []
         for m, part in parts:
+            clock.check()
             often = np.bincount(part.ids, minlength=part.n_columns) > 1
             rows = np.repeat(np.arange(self.n), np.diff(part.starts))
             kept = often[part.ids]

@@ -14,11 +14,13 @@ from ..errors import InputError
 from ..kernels import Kernel
 from ..parallel import for_blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, apply_at, apply_each_at, product, support_of
+from .base import BLOCK_BYTES, Gram, apply_at, apply_each_at, block_rows, product, support_of
 from .distinct import Distinct, distinct_of
 
 #: How far a number may be from its rounding to single precision, relative to it.
 SINGLE = 2.0**-24
+#: Matrices up to this size are evaluated in one go.
+SMALL_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -241,18 +243,15 @@ class DenseGram(Gram):
         used = np.flatnonzero(scaled)
         if len(used) == 1:  # nothing to add up, so nothing to copy
             return self.matrix_of(int(used[0])), float(scaled[used[0]])
-        from .._fast.dense import mix, spread
+        from .._fast.dense import add_mixed, mix, spread
 
-        K: np.ndarray | None = None
-        for stack, positions, where in sorted(self._by_stack(used), key=lambda part: part[0].distinct is not None):
-            part = mix(stack.matrices, positions, scaled[used[where]])
-            if K is None:
-                K = stack.whole(part)
-            elif stack.distinct is None:
-                K += part
+        K = np.zeros((self.n, self.n))
+        for stack, positions, where in self._by_stack(used):
+            if stack.distinct is None:
+                add_mixed(stack.matrices, positions, scaled[used[where]], K)
             else:
-                spread(part, stack.distinct.which, K)
-        return (np.zeros((self.n, self.n)) if K is None else K), 1.0
+                spread(mix(stack.matrices, positions, scaled[used[where]]), stack.distinct.which, K)
+        return K, 1.0
 
 
 def _grouped(distinct: Sequence[Distinct | None]) -> Iterator[tuple[Distinct | None, list[int]]]:
@@ -274,8 +273,18 @@ def _evaluated(terms: Sequence[Kernel], X: Views, dtype: type, directory: str | 
         for m, term in enumerate(terms):
             stack[m, part] = finite(term.compute(rows, cols), term)
 
-    for_blocks(fill, n, max(1, min(n, BLOCK_BYTES // (8 * n))), n_jobs)
+    for_blocks(fill, n, min(n, block_rows(evaluation_bytes(terms, n), n)), n_jobs)
     return stack
+
+
+def evaluation_bytes(terms: Sequence[Kernel], n: int) -> int:
+    """Return the bytes of kernel values that one thread evaluates at a time: few, against the whole matrix.
+
+    Only kernels on sequences gain by seeing the whole of a small matrix, half of which they mirror.
+    """
+    if any(term.reads == "sequences" for term in terms):
+        return BLOCK_BYTES
+    return min(BLOCK_BYTES, max(SMALL_BYTES, 8 * n * n // 16))
 
 
 def _as_stack(matrices: np.ndarray) -> Stack:

@@ -107,6 +107,13 @@ class FeatureMap:
             self._rows = list(self.rows())
         return self._rows
 
+    def expected(self) -> tuple[float, float, float]:
+        """Return how many features the samples have together, how many different ones, and keys counted at a time."""
+        found = [group.vocabulary.expected(group.sequences(self.X)) for group in self.groups]
+        if self._rows is not None:
+            return float(sum(len(part.ids) for part in self._rows)), sum(f for _, f, _ in found), 0.0
+        return sum(e for e, _, _ in found), sum(f for _, f, _ in found), max((k for _, _, k in found), default=0.0)
+
     def rows(self) -> Iterator[Rows]:
         """Yield the features of X; they are made anew unless they are held."""
         if self._rows is not None:

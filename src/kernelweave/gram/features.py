@@ -20,6 +20,8 @@ ROW_BLOCK = 256
 BLOCK_LETTERS = 1 << 22
 #: Normals are summed in up to MAX_SUMS parts, each with so many entries per feature that adding them up costs little.
 MAX_SUMS, SUM_ENTRIES = 8, 8
+#: Bytes of every feature that has a number, and of every key while keys are counted.
+NUMBERED_BYTES, KEY_BYTES = 48.0, 32.0
 #: For fewer rows than this, a block is looked up row by row instead of through an index by feature.
 FEW_ROWS = 16
 
@@ -72,8 +74,17 @@ class FeatureGram(Gram):
         return FeatureGram(self.terms, self.X.rows(rows), self.n_jobs)
 
     def coordinate_bytes(self, n_rows: int) -> float:
-        entries = sum(len(part.ids) for one in self.maps for part in one.keep())
-        return 64.0 * entries * n_rows / max(1, self.n)  # 20 to keep them, more while they are sorted
+        return 64.0 * self._entries() * n_rows / max(1, self.n)  # 20 to keep them, more while they are sorted
+
+    def _entries(self) -> float:
+        """Return how many features all samples have, about, where they are not held: as many as random texts would."""
+        return sum(one.expected()[0] for one in self.maps)
+
+    def product_bytes(self, n_rows: int) -> float:
+        return 8.0 * self._entries() + NUMBERED_BYTES * sum(one.expected()[1] for one in self.maps)
+
+    def making_bytes(self) -> float:
+        return KEY_BYTES * max((one.expected()[2] for one in self.maps), default=0.0)
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         parts = [(m, part.take(rows)) for m, one in enumerate(self.maps) for part in one.keep()]

@@ -13,7 +13,10 @@ from ..views import Views
 from .base import Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
-from .tables import Tables, scores, scores_each, table_bytes, words_of
+from .tables import WAVE_BYTES, Tables, scores, scores_each, table_bytes, words_of
+
+#: What tables take of the most that they could: words that several samples share are there once.
+TABLE_SHARE = 0.6
 
 
 class LinaddGram(Gram):
@@ -61,6 +64,14 @@ class LinaddGram(Gram):
     def coordinate_bytes(self, n_rows: int) -> float:
         letters = sum(family.sequences(self.X).require_length() for family in self.families)
         return 24.0 * letters * n_rows  # 4 for every leaf, the rest for shared words
+
+    def product_bytes(self, n_rows: int) -> float:
+        found = [family.sequences(self.X) for family in self.families]
+        sizes = [
+            table_bytes(n_rows * len(family.moves()), own.alphabet.size, own.require_length(), family.core.degree)
+            for family, own in zip(self.families, found, strict=True)
+        ]
+        return float(min(WAVE_BYTES, TABLE_SHARE * max(sizes)))
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         X = self.X.rows(rows)

@@ -90,6 +90,12 @@ class StackedGram(Gram):
     def coordinate_bytes(self, n_rows: int) -> float:
         return sum(gram.coordinate_bytes(n_rows) for gram in self.grams)
 
+    def product_bytes(self, n_rows: int) -> float:
+        return sum(gram.product_bytes(n_rows) for gram in self.grams)
+
+    def making_bytes(self) -> float:
+        return max(gram.making_bytes() for gram in self.grams)
+
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         terms = [slice(end - gram.n_terms, end) for gram, end in zip(self.grams, self._ends, strict=True)]
         parts = [gram._coordinates(rows) for gram in self.grams]
@@ -97,7 +103,14 @@ class StackedGram(Gram):
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         parts = zip(self.grams, self._split(weights), strict=True)
-        return np.sum([gram.block(rows, cols, part) for gram, part in parts], axis=0)
+        out = np.zeros((len(rows), self.n if cols is None else len(cols)))
+        for gram, part in parts:
+            out += gram.block(rows, cols, part)
+        return out
+
+    def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        parts = zip(self.grams, self._split(weights), strict=True)
+        return np.sum([gram.rows_times(rows, coef, part) for gram, part in parts], axis=0)
 
     def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return np.concatenate([gram.block_each(rows, cols) for gram in self.grams])

@@ -45,6 +45,11 @@ class StreamedGram(Gram):
     streams = True
     has_blocks = False
 
+    def product_bytes(self, n_rows: int) -> float:
+        # what is held between looks, the sum of the active terms, and a matrix on every thread
+        held = max(self.cache_bytes // (8 * self.n**2), 1)
+        return 8.0 * self.n**2 * (min(held, self.n_terms) + 1 + self.n_jobs)
+
     def rescaled(self, factors: np.ndarray) -> Gram:
         return StreamedGram(self.terms, self.X, self.cache_bytes, self.n_jobs, factors)
 

@@ -7,11 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
+from ..parallel import blocks
+
 #: Counts up to here are whole in single precision.
 MAX_SINGLE = 1 << 24
 #: What a multiplication costs in a product of dense matrices, per byte of a number, against one in a sum over shared
 #: features (measured).
 DENSE_COST = 0.005
+#: Products of counts that are added up between two looks at the clock: a tenth of a second.
+BURST = 1e8
 #: Bytes of dense rows that such a product may take.
 DENSE_BYTES = 1 << 28
 
@@ -75,7 +79,7 @@ class Rows:
 
 def add_products(A: Rows, B: Rows, out: np.ndarray, first: int = 0, factor: float = 1.0) -> None:
     """Add factor · k(A_i, B_j) to out, for the rows i of A from `first` on, as many as out has."""
-    from .._fast.sparse import inverted_block, inverted_square
+    from .._fast.sparse import inverted_block, inverted_square, mirror
 
     part: np.ndarray = np.zeros(out.shape)
     low, high, square = A.starts[first], A.starts[first + len(out)], A is B and len(out) == len(A)
@@ -87,10 +91,15 @@ def add_products(A: Rows, B: Rows, out: np.ndarray, first: int = 0, factor: floa
     if n_dense * DENSE_COST * size < shared and size * B.n_columns * (len(out) + len(B)) <= DENSE_BYTES:
         right = _spread(B, 0, len(B), kind)
         part = (right if square else _spread(A, first, len(out), kind)) @ right.T
-    elif square:
-        inverted_square(*A.arrays, *B.by_feature, part)
     else:
-        inverted_block(*A.arrays, first, *B.by_feature, part)
+        reached = B.by_feature[2].copy() if square else None
+        for rows in blocks(len(out), max(1, int(len(out) * BURST / max(1, shared)))):
+            if square:
+                inverted_square(*A.arrays, *B.by_feature, reached, rows.start, rows.stop, part)
+            else:
+                inverted_block(*A.arrays, first + rows.start, *B.by_feature, part[rows])
+        if square:
+            mirror(part)
     scaled = np.multiply(part, factor * B.weight, dtype=np.float64)
     if A.scale is not None:
         scaled *= A.scale[first : first + len(out), None]

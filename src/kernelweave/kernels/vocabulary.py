@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import clock
 from .sparse_rows import MAX_SINGLE, Rows
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ class Vocabulary:
     def fit(self, sequences: SequenceSet) -> Rows:
         """Number the features of these sequences, and count them."""
         raise NotImplementedError
+
+    def expected(self, sequences: SequenceSet) -> tuple[float, float, float]:
+        """Return how many features random texts of these lengths have, how many different ones, and keys at a time.
+
+        Nothing is looked at but the lengths.
+        """
+        n_keys = float(sequences.n_letters)
+        return n_keys, n_keys, n_keys
 
     def map(self, sequences: SequenceSet) -> Rows:
         """Count the numbered features of other sequences."""
@@ -61,10 +70,17 @@ class KeyVocabulary(Vocabulary):
     def most(self, n_letters: float) -> float:
         return min(self.growth * n_letters, 2.0**self.bits)
 
+    def expected(self, sequences: SequenceSet) -> tuple[float, float, float]:
+        most, keys = 2.0**self.bits, self.growth * sequences.lengths.astype(np.float64)
+        each = -most * np.expm1(-keys / most)  # of so many keys at random, how many differ
+        features = most if self.table else -most * np.expm1(-keys.sum() / most)
+        return float(each.sum()), float(features), float(min(keys.sum(), BLOCK_KEYS))
+
     def _blocks(self, sequences: SequenceSet) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield keys and starts for a few rows at a time."""
         offsets, n, row = sequences.offsets, len(sequences), 0
         while row < n:
+            clock.check()
             limit = offsets[row] + max(1, BLOCK_KEYS // self.growth)
             stop = max(row + 1, int(np.searchsorted(offsets, limit, side="right")) - 1)
             part = sequences.rows(slice(row, stop))
@@ -189,7 +205,9 @@ class WordVocabulary(Vocabulary):
 
     def _count(self, sequences: SequenceSet, number: Callable[[str], int]) -> Rows:
         ids, counts, starts, powers = [], [], [0], []
-        for text in sequences:
+        for number_of, text in enumerate(sequences):
+            if number_of % 1000 == 0:
+                clock.check()
             found = Counter(self.words(text))
             row = np.fromiter(map(number, found), np.int32, len(found))
             values = np.fromiter(found.values(), np.float64, len(found))

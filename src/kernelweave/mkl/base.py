@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .. import clock
 from ..dual import DualSolver, DualState, Machine, as_dual, relative_gap
-from ..errors import InputError, InternalError
+from ..errors import InputError, InternalError, TimeLimitError
 from ..gram import Combined, Gram
 from ..kernels import Kernel
 from ..norms import WeightNorm
@@ -77,7 +78,7 @@ class Problem:
     machines: Sequence[Machine]
     norm: WeightNorm
     tol: float = 1e-3
-    #: When to stop, on the clock of time.monotonic.
+    #: When to stop, on the clock of `clock.now`.
     deadline: float = np.inf
     #: Where to begin: an earlier step of the same shape.
     start: Step | None = None
@@ -117,7 +118,8 @@ class Problem:
         K = self.combined(weights)
         if states is None:
             states = self.start.states if self.start is not None else [None] * len(self.machines)  # type: ignore[list-item]
-        solved = tuple(self._solve_one(i, K, s, tol) for i, s in zip(range(len(self.machines)), states, strict=True))
+        with clock.until(np.inf):  # what a step leaves to be finished is finished: steps alone are held to the deadline
+            solved = tuple(self._solve_one(i, K, state, tol) for i, state in enumerate(states))
         self.n_solves += 1
         return self.certify(weights, solved) if certify else uncertified(weights, solved)
 
@@ -166,14 +168,16 @@ class Problem:
         small = K.n <= EXACT_SAMPLES
         dual.budget, dual.hurried = self.budget, self.hard
         dual.goal = goal = EXACT_GAP if small else tol
-        best, stuck = state, 0
+        best, stuck, deadline = state, 0, self._deadline(number, state)
         for turn in range(MAX_DUAL_STEPS):
             # a coef from other weights may look exact: its error counts squared in the gap, but once in quad
             enough = state.gap <= goal and (turn > 0 or not small)
-            if enough or state.final or self.out_of_time():
+            if enough or state.final or self.out_of_time() or clock.now() > deadline:
                 break
             try:
-                state = dual.step(machine, K, state).certified(machine)
+                with clock.until(deadline):
+                    state = dual.step(machine, K, state)
+                state = state.certified(machine)
                 if state.gap <= goal or state.final or (turn + 1) % REBUILD == 0 or drift.fell(state, best):
                     state, wrong = drift.removed(state)
                     best = state if wrong else best
@@ -181,6 +185,8 @@ class Problem:
                     self.watch(number, state, K.weights)
             except KeyboardInterrupt:
                 self.interrupted = True
+                break
+            except TimeLimitError:
                 break
             if drift.strikes > 1:
                 self.stalled = best.gap > tol
@@ -192,6 +198,14 @@ class Problem:
             dual.hurried |= stuck >= MAX_STUCK // 10
         self.hard |= "path" in state.memory or "normal" in state.memory
         return best if self.interrupted else drift.rebuilt(best)
+
+    def _deadline(self, number: int, state: DualState) -> float:
+        """Return until when a machine may be worked on: one that begins shares the time with those after it."""
+        left = len(self.machines) - number
+        if left == 1 or np.isinf(self.deadline) or state.coef.any():
+            return self.deadline
+        here = clock.now()
+        return here + (self.deadline - here) / left
 
     def restricted(self, picked: np.ndarray, step: Step) -> Problem:
         """Return the problem with some of the terms only, to go on from `step`."""
@@ -209,7 +223,7 @@ class Problem:
 
     def out_of_time(self) -> bool:
         """Say whether the deadline has passed, the user wants to stop, or going on is of no use."""
-        return self.interrupted or self.stalled or time.monotonic() > self.deadline
+        return self.interrupted or self.stalled or clock.now() > self.deadline
 
 
 class Solver:
@@ -362,7 +376,7 @@ def _why_stop(problem: Problem, gap: float, n_iter: int, max_iter: int, since: i
         return "converged"
     if problem.interrupted:
         return "interrupted"
-    if time.monotonic() > problem.deadline:
+    if clock.now() > problem.deadline:
         return "max_seconds"
     if n_iter >= max_iter:
         return "max_iter"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .. import clock
 from ..dual import Machine
 from ..gram.dense import DenseGram
 from ..kernels import RBF
@@ -79,6 +80,8 @@ def learn_widths(
         theta, history = _descend(X / np.sqrt(spread), machines, scale, theta, max_iter, tol, deadline)
         found.append(theta)
         histories.append(history)
+        if clock.now() > deadline:
+            break
     best = int(np.argmin([history[-1] for history in histories]))
     gamma = np.exp(found[best])
     gamma[(gamma < FORGOTTEN * gamma.max()) | (np.ptp(X, axis=0) == 0)] = 0.0

@@ -1,0 +1,92 @@
+"""Memory that a fit says it will take, against the peak that it takes, for every way to hold a kernel.
+
+Run: python benchmarks/memory.py [N] [PLAN ...]    (each plan in a process of its own; Linux only)
+"""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernelweave import RBF, MKLClassifier, MKLRegressor, Spectrum, WeightedDegree
+from kernelweave.views import as_views
+
+WARM = 150
+
+
+def numbers(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Twenty columns, of which two matter."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 20))
+    return X, np.where(X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=n) > 1, 1, -1)
+
+
+def windows(n: int) -> tuple[list[str], np.ndarray]:
+    """DNA, half of it with a motif."""
+    rng = np.random.default_rng(0)
+    letters, y = rng.choice(list("ACGT"), (n, 100)), np.where(rng.random(n) < 0.5, 1, -1)
+    letters[np.ix_((y > 0) & (rng.random(n) < 0.8), range(40, 48))] = list("GATTACAG")
+    return ["".join(row) for row in letters], y
+
+
+def plans(n: int) -> dict[str, tuple[Any, Callable[[int], Any]]]:
+    """Name -> model whose budget leads to that plan, and its data."""
+    one, three, square = RBF(0.05), RBF(0.01) + RBF(0.05) + RBF(0.2), 8 * n * n
+    return {
+        "double": (MKLClassifier(one, memory=2 * square), numbers),
+        "double, three terms": (MKLClassifier(three, memory=6 * square), numbers),
+        "double, all samples": (MKLRegressor(one, loss="squared", memory=4 * square), numbers),
+        "single": (MKLClassifier(one, memory=square), numbers),
+        "single, three terms": (MKLClassifier(three, memory=3.5 * square), numbers),
+        "rows on demand": (MKLClassifier(one, memory=square / 4), numbers),
+        "words in place": (MKLClassifier(WeightedDegree(degree=12), dual="active_set", memory=20 * square), windows),
+        "listed words": (MKLClassifier(Spectrum(k=6), dual="active_set", memory=20 * square), windows),
+    }
+
+
+def peak_of(name: str, n: int) -> tuple[str, float, float, float]:
+    """Return how the kernel is held, printed and measured bytes, and CPU seconds, of a fit in this process."""
+    model, make = plans(n)[name]
+    small = plans(WARM)[name][0]
+    small.set_params(memory=max(small.memory, 2 * 8 * WARM * 64 * 3 + 1)).fit(*make(WARM))  # loads what is loaded once
+    X, y = make(n)
+    how, printed = model._memory_needed(as_views(X))
+    gc.collect()
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")  # the peak starts from here
+    before, started = _status("VmRSS"), time.process_time()
+    model.fit(X, y)
+    return how, printed, _status("VmHWM") - before, time.process_time() - started
+
+
+def _status(key: str) -> float:
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(1024.0 * int(line.split()[1]) for line in file if line.startswith(key + ":"))
+
+
+def main() -> None:
+    """Print a table."""
+    if len(sys.argv) == 4 and sys.argv[1] == "one":
+        warnings.simplefilter("ignore")
+        how, printed, measured, seconds = peak_of(sys.argv[3], int(sys.argv[2]))
+        print(f"{sys.argv[3]:22} {how:32} {printed / 1e6:10.1f} {measured / 1e6:10.1f} {measured / printed:7.2f} "
+              f"{seconds:8.1f}")  # fmt: skip
+        return
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    print(
+        f"{n:,} samples\n{'plan':22} {'kernel':32} {'printed MB':>10} {'peak MB':>10} {'ratio':>7} {'CPU s':>8}",
+        flush=True,
+    )
+    for name in sys.argv[2:] or plans(n):
+        subprocess.run([sys.executable, __file__, "one", str(n), name], check=True)
+
+
+if __name__ == "__main__":
+    main()
