@@ -25,7 +25,7 @@ def tests_by_row() -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for path in sorted((HERE.parent / "tests").rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            named = re.match(r"test_rows?_((?:\d+_)+)", getattr(node, "name", ""))
+            named = re.match(r"test_rows?_((?:\d+_)+)", getattr(node, "name", None) or "")
             if isinstance(node, ast.FunctionDef) and named:
                 for number in named[1].strip("_").split("_"):
                     found.setdefault(int(number), []).append(f"{path.relative_to(HERE.parent / 'tests')}::{node.name}")

@@ -60,7 +60,7 @@ def fit_quietly(model, X, y, sample_weight=None):
 
 @pytest.mark.parametrize("C", [1e-12, 1e-6, 1e3, 1e6, 1e9, 1e12])
 @pytest.mark.parametrize("loss", LOSS_NAMES)
-def test_any_cost_ends(loss, C, blobs):
+def test_row_33_any_cost_ends(loss, C, blobs):
     started = time.monotonic()
     model = fit_quietly(estimator(loss, C=C, max_seconds=3.0), *blobs)
     assert time.monotonic() - started < 8.0
@@ -71,7 +71,7 @@ def test_any_cost_ends(loss, C, blobs):
 
 @pytest.mark.parametrize("C", [1e6, 1e9, 1e12])
 @pytest.mark.parametrize("loss", ["logistic", "smooth_hinge"])
-def test_smooth_losses_converge_at_any_cost(loss, C, blobs):
+def test_row_33_smooth_losses_converge_at_any_cost(loss, C, blobs):
     model = fit_quietly(estimator(loss, C=C, max_seconds=20.0), *blobs)
     assert model.converged_
     assert model.score(*blobs) == 1.0
@@ -79,18 +79,18 @@ def test_smooth_losses_converge_at_any_cost(loss, C, blobs):
 
 @pytest.mark.parametrize("kernel", [KERNEL, Linear() + Linear().on(0)])
 @pytest.mark.parametrize("C", [1e16, 1e20])
-def test_a_cost_beyond_rounding_ends(C, kernel, blobs):
+def test_row_33_a_cost_beyond_rounding_ends(C, kernel, blobs):
     fit_quietly(MKLRegressor(kernel, loss="squared", C=C, max_seconds=3.0), *blobs)
 
 
-def test_a_matrix_that_is_no_kernel_ends():
+def test_rows_40_41_a_matrix_that_is_no_kernel_ends():
     B = np.random.default_rng(0).standard_normal((30, 30))
     K = Precomputed(B + B.T, psd="ignore") + Precomputed(B @ B.T)
     fit_quietly(MKLRegressor(K, loss="squared", C=10.0, max_seconds=3.0), np.arange(30), B[0])
 
 
 @pytest.mark.parametrize("nu", [1e-9, 1e-3, 1.0])
-def test_any_nu_ends(nu, blobs):
+def test_row_33_any_nu_ends(nu, blobs):
     fit_quietly(MKLOneClass(KERNEL, nu=nu, max_seconds=3.0), blobs[0], None)
 
 
@@ -102,18 +102,18 @@ def test_ordinary_costs_converge(loss, C, blobs):
 
 @pytest.mark.parametrize("scale", [1e-6, 1e3, 1e6])
 @pytest.mark.parametrize("loss", LOSS_NAMES)
-def test_any_unit_ends(loss, scale, blobs):
+def test_row_34_any_unit_ends(loss, scale, blobs):
     X, y = blobs
     fit_quietly(estimator(loss, Linear() + Polynomial(2), max_seconds=5.0), scale * X, y)
 
 
-def test_the_default_scaling_takes_units_out(blobs):
+def test_row_34_the_default_scaling_takes_units_out(blobs):
     X, y = blobs
     plain, scaled = MKLClassifier(Linear(), tol=1e-8).fit(X, y), MKLClassifier(Linear(), tol=1e-8).fit(1e6 * X, y)
     np.testing.assert_allclose(plain.decision_function(X), scaled.decision_function(1e6 * X), atol=1e-5)
 
 
-def test_mixed_scales_warn(blobs):
+def test_row_34_mixed_scales_warn(blobs):
     X, y = blobs
     with pytest.warns(DataWarning, match=r"spreads of the columns .* StandardScaler"):
         MKLClassifier(Linear(), max_seconds=5.0).fit(X * [1, 1, 1, 1e6], y)
@@ -126,7 +126,7 @@ def test_mixed_scales_warn(blobs):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e200, -1e200])
 @pytest.mark.parametrize("kernel", [RBF(0.5), Linear(), per_feature(RBF(0.5)), Polynomial(3)], ids=repr)
-def test_values_that_are_no_numbers(kernel, value, blobs):
+def test_row_35_values_that_are_no_numbers(kernel, value, blobs):
     X, y = blobs
     bad = X.copy()
     bad[3, 2] = value
@@ -139,7 +139,7 @@ def test_values_that_are_no_numbers(kernel, value, blobs):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_targets_that_are_no_numbers(value, blobs):
+def test_row_35_targets_that_are_no_numbers(value, blobs):
     X, y = blobs
     y = y.astype(float)
     y[4] = value
@@ -153,7 +153,7 @@ def test_targets_that_are_no_numbers(value, blobs):
 
 
 @pytest.mark.parametrize("loss", [*LOSS_NAMES, "one_class"])
-def test_a_weight_is_a_number_of_copies(loss, blobs):
+def test_rows_36_51_a_weight_is_a_number_of_copies(loss, blobs):
     X, y = blobs
     weight = np.arange(60) % 4  # none, one, two or three times
     again = np.repeat(np.arange(60), weight)
@@ -166,7 +166,7 @@ def test_a_weight_is_a_number_of_copies(loss, blobs):
     np.testing.assert_allclose(decide(weighted), decide(repeated), atol=1e-4 * scale)
 
 
-def test_zero_weights_are_absences(blobs):
+def test_row_51_zero_weights_are_absences(blobs):
     X, y = blobs
     keep = np.arange(60) % 3 > 0
     model = MKLClassifier(KERNEL, tol=1e-8).fit(X, y, keep.astype(float))
@@ -186,14 +186,14 @@ def test_zero_weights_are_absences(blobs):
         (np.ones((60, 2)), "1D"),
     ],
 )
-def test_bad_sample_weights(weight, message, blobs):
+def test_row_51_bad_sample_weights(weight, message, blobs):
     for kind in (MKLClassifier, MKLRegressor, MKLOneClass):
         with pytest.raises(ValueError, match=message):
             kind().fit(*blobs, weight)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic", "smooth_hinge"])
-def test_twins_with_opposite_labels(loss, blobs):
+def test_row_37_twins_with_opposite_labels(loss, blobs):
     X, y = blobs
     model = fit_quietly(MKLClassifier(KERNEL, loss=loss, C=1.0), np.vstack([X, X]), np.concatenate([y, -y]))
     assert model.converged_
@@ -214,7 +214,7 @@ def given(blobs):
 
 @pytest.mark.parametrize("norm", [1, 2, "fixed"])
 @pytest.mark.parametrize("dead", [np.zeros((60, 60)), np.ones((60, 60)), 7.5 * np.ones((60, 60))])
-def test_a_zero_or_constant_kernel_is_dropped(dead, norm, given):
+def test_rows_38_39_a_zero_or_constant_kernel_is_dropped(dead, norm, given):
     K, ids, y = given
     kernel = Precomputed(dead, name="dead") + Precomputed(K, name="live")
     with pytest.warns(DataWarning, match=r"1 term\(s\) are zero or constant.*dead"):
@@ -226,7 +226,7 @@ def test_a_zero_or_constant_kernel_is_dropped(dead, norm, given):
 
 
 @pytest.mark.parametrize("dead", [np.zeros((60, 60)), np.ones((60, 60))])
-def test_nothing_but_dead_kernels(dead, given):
+def test_rows_38_39_nothing_but_dead_kernels(dead, given):
     _, ids, y = given
     with pytest.raises(InputError, match="nothing to learn from"):
         MKLClassifier(Precomputed(dead) + Precomputed(2 * dead)).fit(ids, y)
@@ -234,7 +234,7 @@ def test_nothing_but_dead_kernels(dead, given):
         MKLClassifier(Linear()).fit(np.ones((60, 3)), y)
 
 
-def test_matrices_that_are_no_kernels(given):
+def test_rows_40_41_matrices_that_are_no_kernels(given):
     K, ids, y = given
     for bad, message in [
         (K + np.triu(K, 1), "not symmetric"),
@@ -250,7 +250,7 @@ def test_matrices_that_are_no_kernels(given):
 
 @pytest.mark.parametrize("solver", [kind.name for kind in SOLVERS])
 @pytest.mark.parametrize("factor", [1.0, 10.0])
-def test_identical_kernels_share_their_weight(factor, solver, given):
+def test_rows_42_43_identical_kernels_share_their_weight(factor, solver, given):
     K, ids, y = given
     L = np.outer(y, y) * 0.1 + np.eye(60)
     if "Polyhedral" not in str(next(kind for kind in SOLVERS if kind.name == solver).needs):
@@ -264,7 +264,7 @@ def test_identical_kernels_share_their_weight(factor, solver, given):
     np.testing.assert_allclose(model.decision_function(ids), pair.decision_function(ids), atol=1e-6)
 
 
-def test_one_kernel_is_the_plain_machine(given):
+def test_row_44_one_kernel_is_the_plain_machine(given):
     K, ids, y = given
     for norm in (1, 2, 1.3):
         model = MKLClassifier(Precomputed(K), norm=norm, scaling=None, tol=1e-9).fit(ids, y)
@@ -274,7 +274,7 @@ def test_one_kernel_is_the_plain_machine(given):
 
 
 @pytest.mark.parametrize("norm", [1, 1.5, 2])
-def test_more_kernels_than_samples(norm, rng):
+def test_row_45_more_kernels_than_samples(norm, rng):
     X, y = rng.normal(size=(20, 500)), np.arange(20) % 2
     X[:, 3] += 2 * y
     model = fit_quietly(MKLClassifier(per_feature(RBF(0.5)), norm=norm, max_seconds=20.0), X, y)
@@ -285,7 +285,7 @@ def test_more_kernels_than_samples(norm, rng):
 
 
 @pytest.mark.parametrize("loss", LOSS_NAMES)
-def test_rank_one_kernels(loss, given, rng):
+def test_row_46_rank_one_kernels(loss, given, rng):
     _, ids, y = given
     x, z = rng.normal(size=60), rng.normal(size=60)
     kernel = Precomputed(np.outer(x, x), name="x") + Precomputed(np.outer(z, z), name="z")
@@ -295,7 +295,7 @@ def test_rank_one_kernels(loss, given, rng):
 # --- 47 to 50: classes ---
 
 
-def test_a_single_class_is_refused(blobs):
+def test_row_47_a_single_class_is_refused(blobs):
     X, _ = blobs
     with pytest.raises(InputError, match="only one class, 'a'"):
         MKLClassifier().fit(X, ["a"] * 60)
@@ -307,7 +307,7 @@ def test_a_single_class_is_refused(blobs):
         MKLClassifier(class_weight={0: 0.0, 1: 1.0}).fit(X, np.arange(60) % 2)
 
 
-def test_one_and_two_samples():
+def test_row_48_one_and_two_samples():
     for kind in (MKLClassifier, MKLRegressor, MKLOneClass):
         with pytest.raises(ValueError, match=r"[Ff]ound array with 1 sample|1 sample\(s\)"):
             kind().fit(np.ones((1, 2)), [1])
@@ -329,7 +329,7 @@ def test_one_and_two_samples():
     ],
     ids=str,
 )
-def test_labels_of_any_type_give_the_same_model(labels, blobs):
+def test_row_49_labels_of_any_type_give_the_same_model(labels, blobs):
     X, y = blobs
     plain = MKLClassifier(KERNEL).fit(X, y)
     named = np.asarray(labels)[(y > 0).astype(int)]
@@ -344,7 +344,7 @@ def test_numbers_are_no_labels(blobs):
         MKLClassifier().fit(blobs[0], np.random.default_rng(0).normal(size=60))
 
 
-def test_rare_classes_warn(rng):
+def test_row_50_rare_classes_warn(rng):
     n = 10_001
     X, y = rng.normal(size=(n, 1)), np.zeros(n, dtype=int)
     X[0], y[0] = 8.0, 1
@@ -358,7 +358,7 @@ def test_rare_classes_warn(rng):
 # --- 52, 53, 56: solvers that fail, stall or run out ---
 
 
-def test_a_failed_linear_program_keeps_the_last_weights(monkeypatch, blobs):
+def test_row_52_a_failed_linear_program_keeps_the_last_weights(monkeypatch, blobs):
     from kernelweave.mkl.master_lp import MasterLP
 
     solve, calls = MasterLP.solve, []
@@ -379,7 +379,7 @@ def test_a_failed_linear_program_keeps_the_last_weights(monkeypatch, blobs):
 
 
 @pytest.mark.parametrize("solver", [kind.name for kind in SOLVERS if kind.exact])
-def test_limits_of_steps_and_time(solver, blobs):
+def test_row_56_limits_of_steps_and_time(solver, blobs):
     X, y = blobs
     norm = 2 if solver == "analytic" else 1
     options = {"solver": solver, "norm": norm, "tol": 1e-12}
@@ -395,7 +395,7 @@ def test_limits_of_steps_and_time(solver, blobs):
 
 @pytest.mark.parametrize("weights", ["shared", "per_class"])
 @pytest.mark.parametrize("norm", [1, 2])
-def test_warm_start_goes_on(norm, weights, blobs):
+def test_row_56_warm_start_goes_on(norm, weights, blobs):
     X, y = blobs
     y = (y > 0).astype(int) + (X[:, 0] > 1)
     options = {"norm": norm, "weights": weights, "tol": 1e-7}
@@ -416,7 +416,7 @@ def test_warm_start_goes_on(norm, weights, blobs):
     assert model.n_iter_ <= 2 * (3 if weights == "per_class" else 1), "at the optimum there is nothing left to do"
 
 
-def test_interrupts_leave_a_usable_model(monkeypatch, blobs):
+def test_row_10_interrupts_leave_a_usable_model(monkeypatch, blobs):
     from kernelweave.dual.smo import SMO
 
     X, y = blobs
@@ -471,7 +471,7 @@ def disturb(monkeypatch, disturbance):
 
 
 @pytest.mark.parametrize("at", [1, 2, 4])
-def test_damaged_decision_values_are_computed_anew(at, monkeypatch, blobs):
+def test_row_53_damaged_decision_values_are_computed_anew(at, monkeypatch, blobs):
     X, y = blobs
     model = MKLClassifier(RBF(0.3), C=10.0, tol=1e-6)
     objective = model.fit(X, y).objective_
@@ -487,7 +487,7 @@ def test_damaged_decision_values_are_computed_anew(at, monkeypatch, blobs):
     assert true_objective(model, X, y) == pytest.approx(objective, rel=1e-6)
 
 
-def test_decision_values_that_stay_damaged_stop_the_fit(monkeypatch, blobs):
+def test_row_53_decision_values_that_stay_damaged_stop_the_fit(monkeypatch, blobs):
     X, y = blobs
     calls = disturb(monkeypatch, lambda f, call: f + np.cos(7.0 * np.arange(len(f)) + call))
     monkeypatch.setattr("kernelweave.dual.smo.SHARE_OF_FEW", 0.1)  # one step alone must not reach the optimum
@@ -501,7 +501,7 @@ def test_decision_values_that_stay_damaged_stop_the_fit(monkeypatch, blobs):
     assert model.lower_bound_ <= best * (1 + 1e-9) <= truth * (1 + 1e-9)
 
 
-def test_rounding_does_not_add_up_over_many_rounds(monkeypatch, rng):
+def test_row_54_rounding_does_not_add_up_over_many_rounds(monkeypatch, rng):
     """Small working sets and values rounded to single precision: thousands of rounds, and a gap that is true."""
     from kernelweave.dual.smo import SMO
     from kernelweave.gram.base import Combined
@@ -529,7 +529,7 @@ def test_rounding_does_not_add_up_over_many_rounds(monkeypatch, rng):
 
 
 @pytest.mark.parametrize("loss", [*LOSS_NAMES, "one_class"])
-def test_the_same_fit_twice_gives_the_same_bits(loss, blobs):
+def test_row_55_the_same_fit_twice_gives_the_same_bits(loss, blobs):
     one, two = (estimator(loss, random_state=0).fit(*blobs) for _ in range(2))
     np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
     np.testing.assert_array_equal(one.weights_, two.weights_)
@@ -537,14 +537,14 @@ def test_the_same_fit_twice_gives_the_same_bits(loss, blobs):
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
-def test_threads_change_nothing_that_matters(n_jobs, blobs):
+def test_rows_16_55_threads_change_nothing_that_matters(n_jobs, blobs):
     before = [pool["num_threads"] for pool in threadpool_info()]
     one, two = MKLClassifier(KERNEL, tol=1e-8).fit(*blobs), MKLClassifier(KERNEL, tol=1e-8, n_jobs=n_jobs).fit(*blobs)
     np.testing.assert_allclose(one.decision_function(blobs[0]), two.decision_function(blobs[0]), atol=1e-5)
     assert [pool["num_threads"] for pool in threadpool_info()] == before, "BLAS has its threads back"
 
 
-def test_fits_side_by_side(blobs):
+def test_row_17_fits_side_by_side(blobs):
     X, y = blobs
     costs = [0.1, 1.0, 10.0, 100.0] * 3
     alone = [MKLClassifier(KERNEL, C=C).fit(X, y).decision_function(X) for C in costs[:4]]
@@ -554,12 +554,12 @@ def test_fits_side_by_side(blobs):
         np.testing.assert_array_equal(f, alone[i % 4])
 
 
-def test_processes_side_by_side(blobs):
+def test_row_18_processes_side_by_side(blobs):
     one, two = (cross_val_score(MKLClassifier(KERNEL), *blobs, cv=2, n_jobs=n) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
 
 
-def test_read_only_files_are_read_and_left_alone(tmp_path, blobs):
+def test_row_31_read_only_files_are_read_and_left_alone(tmp_path, blobs):
     X, y = blobs
     np.save(tmp_path / "X.npy", X)
     before = (tmp_path / "X.npy").read_bytes()

@@ -80,7 +80,7 @@ def test_usage_is_2(folder, kw, arguments, message):
         (b"\xff\xfe>\0a\0\n\0", "UTF-16"),
     ],
 )
-def test_bad_sequence_files_are_3(folder, kw, data, message):
+def test_rows_57_58_62_63_65_bad_sequence_files_are_3(folder, kw, data, message):
     (folder / "bad.fa").write_bytes(data)
     result = kw("fit", "bad.fa", "neg.fa", "--alphabet", "dna", *SPECTRUM, "--format", "sequences", code=3)
     assert message in result.stderr
@@ -117,7 +117,7 @@ def test_kernels_that_do_not_fit_the_columns(folder, kw):
     assert "is to be predicted" in kw(*table, "RBF()", "--columns", "age,outcome", code=3).stderr
 
 
-def test_labels_that_do_not_match(folder, kw):
+def test_row_73_labels_that_do_not_match(folder, kw):
     message = kw("fit", "pos.fa", *SPECTRUM, code=3).stderr
     assert "pos.fa: The header 'p0' has no label" in message
     assert "--task one-class" in message
@@ -139,7 +139,7 @@ def test_files_that_are_not_there_or_of_the_wrong_kind(folder, kw):
     assert "model.kw is a model file" in kw("fit", "model.kw", *SPECTRUM, code=3).stderr
 
 
-def test_standard_input_is_there_once(folder, kw):
+def test_row_70_standard_input_is_there_once(folder, kw):
     message = kw("fit", "-", "-", *SPECTRUM, stdin=(folder / "pos.fa").read_bytes(), code=3).stderr
     assert "standard input is empty (it can be read only once)" in message
     text = (folder / "table.csv").read_text()
@@ -147,7 +147,7 @@ def test_standard_input_is_there_once(folder, kw):
     assert load("model.kw").feature_names_in_.tolist() == ["age"]
 
 
-def test_named_pipes_can_be_read(folder, kw):
+def test_row_70_named_pipes_can_be_read(folder, kw):
     if not hasattr(os, "mkfifo"):
         pytest.skip("named pipes are a Unix thing")
     kw(*FASTA)
@@ -158,7 +158,7 @@ def test_named_pipes_can_be_read(folder, kw):
     writer.join()
 
 
-def test_a_pickle_is_refused_and_not_run(folder, kw):
+def test_row_23_a_pickle_is_refused_and_not_run(folder, kw):
     class Payload:
         def __reduce__(self):
             return os.mkdir, (str(folder / "marker"),)
@@ -178,7 +178,7 @@ def test_damaged_models_are_3(folder, kw):
             assert "bad.kw" in message
 
 
-def test_output_that_cannot_be_written_fails_before_anything_is_read(folder, kw):
+def test_row_30_output_that_cannot_be_written_fails_before_anything_is_read(folder, kw):
     """The data file does not exist, so an error about the output came first."""
     message = kw("fit", "none.fa", "neg.fa", "--output", "nowhere/m.kw", code=5).stderr
     assert "Cannot write 'nowhere/m.kw': the folder" in message
@@ -191,7 +191,7 @@ def test_output_that_cannot_be_written_fails_before_anything_is_read(folder, kw)
     assert "Cannot make the folder" in kw("explain", "model.kw", "--output", "file", code=5).stderr
 
 
-def test_read_only_folder(folder, kw, monkeypatch):
+def test_row_30_read_only_folder(folder, kw, monkeypatch):
     """The system's own answer, given by hand: whoever runs the tests may be allowed to write anywhere."""
     plain = os.open
 
@@ -206,7 +206,7 @@ def test_read_only_folder(folder, kw, monkeypatch):
     assert "Cannot write 'locked/m.kw': Permission denied" in message
 
 
-def test_disk_full_leaves_the_old_model(folder, kw, monkeypatch):
+def test_row_19_disk_full_leaves_the_old_model(folder, kw, monkeypatch):
     kw(*FASTA)
     before = (folder / "model.kw").read_bytes()
 
@@ -220,7 +220,7 @@ def test_disk_full_leaves_the_old_model(folder, kw, monkeypatch):
     assert not [name for name in os.listdir(folder) if name.endswith(".part")]
 
 
-def test_a_drive_that_drops_is_5(folder, kw, monkeypatch):
+def test_row_69_a_drive_that_drops_is_5(folder, kw, monkeypatch):
     from kernelweave.io.streams import Source
 
     def read(self, size=-1):
@@ -251,7 +251,7 @@ def test_python_warnings_are_not_shown(folder, kw, monkeypatch):
     assert kw(*FASTA).stderr == ""
 
 
-def test_checkpoint_of_another_run_is_refused_with_the_difference(folder, kw):
+def test_row_28_checkpoint_of_another_run_is_refused_with_the_difference(folder, kw):
     """A run that could not converge leaves its checkpoint; with another C it is not the same run."""
     table = ["fit", "table.csv", "--target", "outcome", "--id", "name"]
     first = kw(*table, "--max-iter", "1", "--tol", "1e-9")

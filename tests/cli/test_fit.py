@@ -206,7 +206,7 @@ def test_packed_files_with_labels_beside(folder, kw):
     assert load("a.kw").dual_coef_ == pytest.approx(load("b.kw").dual_coef_)
 
 
-def test_strict_says_when_it_did_not_converge(folder, kw):
+def test_row_56_strict_says_when_it_did_not_converge(folder, kw):
     arguments = ["fit", "table.csv", "--target", "outcome", "--id", "name", "--max-iter", 1, "--tol", 1e-9]
     message = kw(*arguments, "--strict", "--output", "m.kw", code=4)
     assert "Not converged (max_iter)" in message.stderr
@@ -214,7 +214,7 @@ def test_strict_says_when_it_did_not_converge(folder, kw):
     assert "NOT CONVERGED" in kw(*arguments, "--output", "m.kw").stdout
 
 
-def test_lower_case_and_short_sequences(folder, kw):
+def test_rows_58_60_lower_case_and_short_sequences(folder, kw):
     (folder / "odd.fa").write_text((folder / "pos.fa").read_text().lower().replace(">p3\n", ">p3\n\n>p3b\n"))
     message = kw("fit", "odd.fa", "neg.fa", "--kernel", "Spectrum(k=3)", code=3).stderr
     assert "record 4 ('p3') is empty" in message
@@ -236,7 +236,7 @@ def test_short_rows_are_left_out_of_all_columns(folder, kw):
     assert load("a.kw").dual_coef_ == pytest.approx(load("b.kw").dual_coef_)
 
 
-def test_memory_is_known_before_it_is_spent(folder, kw):
+def test_row_71_memory_is_known_before_it_is_spent(folder, kw):
     said = kw("fit", "pos.fa", "neg.fa", "--memory", "1GB").stdout
     assert "memory       matrices in double precision: about" in said
     assert "beside the data, of 1 GB allowed" in said

@@ -184,7 +184,7 @@ def test_report(folder, kw):
     assert (folder / "plain.html").stat().st_size > 1000
 
 
-def test_report_warns_of_sequences_that_were_trained_on(folder, kw):
+def test_row_74_report_warns_of_sequences_that_were_trained_on(folder, kw):
     kw("fit", "pos.fa", "neg.fa", "--kernel", "WeightedDegree(degree=3)")
     assert "All 60 samples are the same as training samples" in kw("report", "model.kw", "pos.fa", "neg.fa").stderr
 

@@ -29,6 +29,16 @@ def test_scores_are_those_of_the_model_to_the_last_bit(kw, model):
     assert [int(row[2]) for row in rows] == model.predict(sequences).tolist()
 
 
+def test_row_77_paths_with_spaces_and_other_letters(kw, folder):
+    place = folder / "Übung 1 – données"
+    place.mkdir()
+    for name in ("pos.fa", "neg.fa", "new.fa"):
+        (folder / name).rename(place / f"my {name}")
+    model = place / "модель 1.kw"
+    kw("fit", place / "my pos.fa", place / "my neg.fa", "--kernel", "Spectrum(k=3)", "--output", model)
+    assert len(lines(kw("predict", model, place / "my new.fa").stdout)) == 9
+
+
 def test_output_json_standard_input_and_gzip_say_the_same(kw, model, folder):
     text = kw("predict", "m.kw", "new.fa").stdout
     assert kw("predict", "m.kw", "new.fa", "--output", "out.tsv").stdout == ""

@@ -33,7 +33,7 @@ def test_help_loads_nothing_heavy():
     assert done.stdout.count("Examples:") >= 4
 
 
-def test_reader_that_goes_away(folder, kw):
+def test_rows_78_80_reader_that_goes_away(folder, kw):
     """`| head` ends a pipe early: no traceback, no failure; and neither locale nor FORCE_COLOR changes a byte."""
     kw("fit", "pos.fa", "neg.fa", "--kernel", "Spectrum(k=3)")
     rows = list(read_fasta("new.fa")[0]) * 600
@@ -48,7 +48,7 @@ def test_reader_that_goes_away(folder, kw):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/syscall"), reason="only Linux says what a process waits for")
-def test_interrupt_at_any_moment_is_130():
+def test_row_10_interrupt_at_any_moment_is_130():
     command = [sys.executable, "-m", "kernelweave", "inspect", "-"]
     # a shell that starts jobs in the background lets them ignore Ctrl-C; what a terminal starts does not
     reset = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
@@ -74,7 +74,7 @@ def _waits_for_input(pid):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_training_leaves_a_checkpoint_and_goes_on(folder, kw, monkeypatch, number):
+def test_row_10_interrupted_training_leaves_a_checkpoint_and_goes_on(folder, kw, monkeypatch, number):
     table = ["fit", "table.csv", "--target", "outcome", "--id", "name", "--tol", "1e-6"]
     before = signal.getsignal(number)
 
@@ -101,7 +101,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(("colour", "escapes"), [("", True), ("1", False)])
-def test_colours_on_a_terminal_unless_they_are_not_wanted(monkeypatch, colour, escapes):
+def test_row_78_colours_on_a_terminal_unless_they_are_not_wanted(monkeypatch, colour, escapes):
     monkeypatch.setenv("NO_COLOR", colour)
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
@@ -112,7 +112,7 @@ def test_colours_on_a_terminal_unless_they_are_not_wanted(monkeypatch, colour, e
     assert plain.getvalue() == f"name       text\nlong name  {'x' * 500}\n"
 
 
-def test_bars_are_for_terminals(monkeypatch):
+def test_row_78_bars_are_for_terminals(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     with console.gap_bar(1e-3) as update:

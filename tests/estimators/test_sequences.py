@@ -83,7 +83,7 @@ def test_a_broken_estimator_is_found():
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)
-def test_every_container_gives_the_same_model(kind):
+def test_row_75_every_container_gives_the_same_model(kind):
     make = CONTAINERS[kind]
     model = MKLClassifier(KERNEL).fit(make(X), Y)
     expected = MKLClassifier(KERNEL).fit(X, Y)
@@ -109,7 +109,7 @@ def test_tools_of_scikit_learn(kind):
 
 
 @pytest.mark.parametrize("kind", ["list", "numpy U", "pandas table", "polars column", "arrow table", "packed"])
-def test_two_processes(kind):
+def test_row_18_two_processes(kind):
     model = MKLClassifier(WeightedDegree(degree=3))
     scores = cross_val_score(model, CONTAINERS[kind](X), Y, cv=2, n_jobs=2)
     assert np.array_equal(scores, cross_val_score(model, X, Y, cv=2))
@@ -178,7 +178,7 @@ def test_new_sequences_are_read_as_those_of_the_fit():
         (WeightedDegree(alphabet="rna"), as_sequences(X), InputError, "alphabet='rna' was asked for|alphabet=RNA"),
     ],
 )
-def test_what_is_wrong_is_named(kernel, data, error, message):
+def test_row_59_what_is_wrong_is_named(kernel, data, error, message):
     with pytest.raises(error, match=message):
         MKLClassifier(kernel).fit(data, Y)
 

@@ -140,7 +140,7 @@ def test_what_says_when_to_stop_may_change(path, blobs):
     assert model.fit(*blobs, checkpoint=path).gap_ <= 1e-7
 
 
-def test_kill_at_random_moments():
+def test_row_9_kill_at_random_moments():
     script = ROOT / "benchmarks" / "kill_and_resume.py"
     if not script.exists() or not hasattr(os, "fork"):
         pytest.skip("needs benchmarks/kill_and_resume.py, and a system that forks processes")
@@ -229,7 +229,7 @@ def changed(X, y):
 
 
 @pytest.mark.parametrize("case", range(9))
-def test_the_checkpoint_of_another_fit_is_refused(case, path, blobs):
+def test_row_28_the_checkpoint_of_another_fit_is_refused(case, path, blobs):
     half_done(path, kw.MKLClassifier(KERNEL), *blobs)
     before = path.read_bytes()
     model, data, said = changed(*blobs)[case]
@@ -241,7 +241,7 @@ def test_the_checkpoint_of_another_fit_is_refused(case, path, blobs):
     assert kw.MKLClassifier(KERNEL).fit(*blobs, checkpoint=path).converged_
 
 
-def test_one_base_tells_sequences_apart(path):
+def test_row_28_one_base_tells_sequences_apart(path):
     X, y = make_splice_sites(60, positives=0.5, random_state=1)
     model = kw.MKLClassifier(kw.Spectrum(k=2) + kw.WeightedDegree(degree=3))
     half_done(path, model, X, y)
@@ -306,7 +306,7 @@ def flip(path):
     Path(path).write_bytes(data)
 
 
-def test_the_generation_before_stands_in_for_a_damaged_one(path, blobs):
+def test_row_29_the_generation_before_stands_in_for_a_damaged_one(path, blobs):
     model = kw.MKLClassifier(KERNEL, solver="silp", tol=1e-6)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*blobs, checkpoint=often(path), callback=stopped(8))
@@ -390,7 +390,7 @@ def test_a_resumed_fit_proves_its_bounds_anew(path, blobs, solver):
 # -- disks -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_crash_between_two_renames_loses_nothing(path, blobs, monkeypatch):
+def test_row_20_a_crash_between_two_renames_loses_nothing(path, blobs, monkeypatch):
     model = half_done(path, kw.MKLClassifier(KERNEL, solver="silp", tol=1e-6), *blobs)
     before = path.read_bytes()
 
@@ -407,7 +407,7 @@ def test_a_crash_between_two_renames_loses_nothing(path, blobs, monkeypatch):
     assert model.fit(*blobs, checkpoint=path).converged_
 
 
-def test_what_a_killed_writer_left_is_removed(path, blobs):
+def test_row_20_what_a_killed_writer_left_is_removed(path, blobs):
     half_done(path, kw.MKLClassifier(KERNEL), *blobs)
     half = atomic.AtomicFile(path)
     half.file.close()  # the process died: nobody holds the file
@@ -416,7 +416,7 @@ def test_what_a_killed_writer_left_is_removed(path, blobs):
     assert sorted(os.listdir(path.parent)) == ["run.checkpoint", "run.checkpoint.previous"]
 
 
-def test_a_full_disk_warns_and_the_fit_goes_on(path, blobs, monkeypatch):
+def test_row_19_a_full_disk_warns_and_the_fit_goes_on(path, blobs, monkeypatch):
     model = half_done(path, kw.MKLClassifier(KERNEL, solver="silp"), *blobs)
     before, write, calls = path.read_bytes(), checkpoint.write_archive, []
 
@@ -435,13 +435,13 @@ def test_a_full_disk_warns_and_the_fit_goes_on(path, blobs, monkeypatch):
     assert Path(often(path).previous).read_bytes() == before
 
 
-def test_a_folder_that_cannot_be_written_is_known_before_the_work(tmp_path, blobs):
+def test_row_30_a_folder_that_cannot_be_written_is_known_before_the_work(tmp_path, blobs):
     for path in (tmp_path / "missing" / "run.checkpoint", tmp_path):
         with pytest.raises(InputError, match="Cannot write"):
             kw.MKLClassifier(KERNEL).fit(*blobs, checkpoint=path, callback=lambda entry: pytest.fail("too late"))
 
 
-def test_a_file_that_changes_during_the_fit_is_an_error(path, tmp_path):
+def test_row_13_a_file_that_changes_during_the_fit_is_an_error(path, tmp_path):
     X, y = make_splice_sites(200, positives=0.5, random_state=0, path=tmp_path / "sites.kwseq")
     model = kw.MKLClassifier(kw.WeightedDegree(degree=3) + kw.Spectrum(k=3), tol=1e-9)
     whole = (tmp_path / "sites.kwseq").read_bytes()

@@ -112,7 +112,7 @@ def test_fastq_reads_like_dnaio(rows, line_end, blank_lines):
     ],
 )
 @pytest.mark.parametrize("name", ["x.fa", "x.gz", "ein name é.txt"])
-def test_what_a_file_is_shows_in_its_bytes_not_its_name(tmp_path, data, name):
+def test_row_68_what_a_file_is_shows_in_its_bytes_not_its_name(tmp_path, data, name):
     path = tmp_path / name
     path.write_bytes(data)
     sequences, ids = read_fasta(path)
@@ -131,14 +131,14 @@ def test_gzip_without_isal(monkeypatch):
 
 
 @pytest.mark.parametrize("start", ["", "\n", "#c\n"])
-def test_headers_keep_utf8_and_escape_the_rest(start):
+def test_row_67_headers_keep_utf8_and_escape_the_rest(start):
     assert read(start.encode() + ">gène 日本\nAC\n".encode())[1] == ["gène"]
     assert read(start.encode() + b">g\xe8ne\nAC\n")[1] == ["g\\xe8ne"]
     assert read(b"\n@g\xc3\xa8ne\nAC\n+\nII\n")[1] == ["gène"]
     assert read(b"@g\xe8ne\nAC\n+\nII\n")[1] == ["g\\xe8ne"]
 
 
-def test_home_folder(tmp_path, monkeypatch):
+def test_row_77_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / "x.fa").write_bytes(GOOD)
@@ -147,7 +147,7 @@ def test_home_folder(tmp_path, monkeypatch):
     assert (tmp_path / "x.kwseq").exists()
 
 
-def test_a_record_longer_than_many_blocks():
+def test_row_72_a_record_longer_than_many_blocks():
     row = "ACGT" * 5000
     source = Source(io.BytesIO(fasta([row, "AC", row], 60)))
     texts = [batch.text.tobytes() for batch in read_batches(source, 64)]
@@ -174,13 +174,13 @@ def test_one_wrong_byte_never_loses_a_record(rows, data):
 
 @settings(deadline=None, max_examples=200)
 @given(RECORDS, st.sampled_from([gzip.compress, bgzip]), st.data())
-def test_a_cut_gzip_file_is_an_error(rows, compress, data):
+def test_row_68_a_cut_gzip_file_is_an_error(rows, compress, data):
     stored = compress(fasta(rows))
     with pytest.raises(InputError):
         read(stored[: data.draw(st.integers(0, len(stored) - 1))])
 
 
-def test_a_bgzip_file_cut_between_blocks_is_an_error(tmp_path):
+def test_row_68_a_bgzip_file_cut_between_blocks_is_an_error(tmp_path):
     path = tmp_path / "x.fa.gz"
     path.write_bytes(bgzip(GOOD)[: -len(_BGZIP_END)])
     with pytest.raises(InputError, match=r"x.fa.gz is truncated: the last block"):
@@ -197,7 +197,7 @@ def test_a_bgzip_file_cut_between_blocks_is_an_error(tmp_path):
 
 @settings(deadline=None, max_examples=200)
 @given(RECORDS, st.sampled_from([gzip.compress, bgzip]), st.data())
-def test_a_changed_gzip_file_is_an_error_or_reads_the_same(rows, compress, data):
+def test_row_68_a_changed_gzip_file_is_an_error_or_reads_the_same(rows, compress, data):
     stored = bytearray(compress(fasta(rows)))
     stored[data.draw(st.integers(0, len(stored) - 1))] ^= data.draw(st.integers(1, 255))
     try:
@@ -247,7 +247,7 @@ def test_a_cut_fastq_file_is_an_error_unless_cut_between_records(rows, data):
         (gzip.compress(GOOD, mtime=0) + b"not gzip at all", "damaged|truncated"),
     ],
 )
-def test_bad_files_are_named(tmp_path, data, message):
+def test_row_65_bad_files_are_named(tmp_path, data, message):
     path = tmp_path / "the file.fa"
     path.write_bytes(data)
     with pytest.raises(InputError, match=message) as caught:
@@ -265,7 +265,7 @@ def test_missing_files_and_text_files(tmp_path):
         read_fasta(io.StringIO(">a\nACGT\n"))
 
 
-def test_a_drive_that_drops_names_file_and_byte():
+def test_row_69_a_drive_that_drops_names_file_and_byte():
     class Drops(io.BytesIO):
         name = "far.fa"
 
@@ -279,7 +279,7 @@ def test_a_drive_that_drops_names_file_and_byte():
     assert caught.value.errno == 5
 
 
-def test_duplicate_ids_warn_and_are_numbered_in_outputs_only(tmp_path):
+def test_row_66_duplicate_ids_warn_and_are_numbered_in_outputs_only(tmp_path):
     path = tmp_path / "x.fa"
     path.write_bytes(b">a 1\nAC\n>b\nACG\n>a 2\nACGT\n")
     with pytest.warns(DataWarning, match="1 of 3 ids repeat"):
@@ -313,7 +313,7 @@ except ValueError as error:
 
 
 @pytest.mark.parametrize("data", [GOOD, gzip.compress(GOOD, mtime=0)])
-def test_standard_input_works_once(data):
+def test_row_70_standard_input_works_once(data):
     done = subprocess.run([sys.executable, "-c", PROGRAM], input=data, capture_output=True, check=True)
     first, second = done.stdout.decode().splitlines()
     assert first == "['a', 'b']"
@@ -321,7 +321,7 @@ def test_standard_input_works_once(data):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are a Unix thing")
-def test_named_pipe(tmp_path):
+def test_row_70_named_pipe(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = threading.Thread(target=lambda: path.write_bytes(gzip.compress(GOOD, mtime=0)))
@@ -365,7 +365,7 @@ def test_packing_equals_reading(tmp_path, alphabet):
     assert list(again) == rows
 
 
-def test_packing_takes_bounded_memory(tmp_path):
+def test_row_71_packing_takes_bounded_memory(tmp_path):
     rng = np.random.default_rng(0)
     peaks = []
     for n in (60_000, 240_000):

@@ -64,7 +64,7 @@ STORAGE = st.tuples(st.sampled_from(sorted(STORED)), st.integers(0, 50))
 
 @settings(max_examples=150)
 @given(RECORDS, STEPS, STORAGE)
-def test_harmless_changes_change_nothing(rows, steps, storage):
+def test_row_64_harmless_changes_change_nothing(rows, steps, storage):
     data = fasta(rows)
     for name, n in steps:
         data = HARMLESS[name](data, n)
@@ -93,7 +93,7 @@ EDITS = st.lists(st.tuples(st.integers(0, 400), KINDS, BYTES), min_size=1, max_s
 
 @settings(max_examples=300)
 @given(RECORDS, STEPS, EDITS)
-def test_damage_never_loses_a_record_in_silence(rows, steps, edits):
+def test_row_65_damage_never_loses_a_record_in_silence(rows, steps, edits):
     data = fasta(rows)
     for name, n in steps:
         data = HARMLESS[name](data, n)

@@ -51,7 +51,7 @@ def refused(data, match="is not a model file|is damaged", **options):
     assert isinstance(caught.value, KernelweaveError)
 
 
-def test_a_file_cut_anywhere_is_refused():
+def test_row_21_a_file_cut_anywhere_is_refused():
     data = stored()
     for size in range(len(data)):
         refused(data[:size])
@@ -62,7 +62,7 @@ def test_a_file_cut_anywhere_is_refused():
 
 @settings(max_examples=300)
 @given(st.integers(0, 8 * len(stored()) - 1))
-def test_a_flipped_bit_anywhere_is_found(bit):
+def test_row_22_a_flipped_bit_anywhere_is_found(bit):
     data = bytearray(stored())
     data[bit // 8] ^= 1 << bit % 8
     refused(bytes(data))
@@ -93,7 +93,7 @@ class Payload:
         return Path.touch, (Path(self.marker),)
 
 
-def test_a_pickle_is_refused_without_running_it(tmp_path):
+def test_row_23_a_pickle_is_refused_without_running_it(tmp_path):
     import joblib
 
     marker, payload = tmp_path / "marker", Payload(tmp_path / "marker")
@@ -242,7 +242,7 @@ def nested(depth):
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_crafted_json_is_refused_before_memory_is_taken(name):
+def test_row_24_crafted_json_is_refused_before_memory_is_taken(name):
     change, match = EDITS[name]
     data = edited(change)
     tracemalloc.start()
@@ -253,7 +253,7 @@ def test_crafted_json_is_refused_before_memory_is_taken(name):
         tracemalloc.stop()
 
 
-def test_json_that_is_not_plain_is_refused():
+def test_row_25_json_that_is_not_plain_is_refused():
     text = dict(contents())["model.json"].decode()
     twice = text.replace('"n_support":', '"n_support": 3, "n_support":', 1)
     for broken, match in (
@@ -268,7 +268,7 @@ def test_json_that_is_not_plain_is_refused():
     refused(packed((dict(contents()) | {"model.json": b"\xff\xfe"}).items()), "cannot be read")
 
 
-def test_a_newer_version_says_what_is_needed():
+def test_row_27_a_newer_version_says_what_is_needed():
     data = edited(lambda m: m.update(format_version=3, library_version="7.1", new_things=[]))
     refused(data, r"format version 3, and this kernelweave reads up to 2.*kernelweave 7\.1: install that version")
 
@@ -288,7 +288,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_crafted_arrays_are_refused(name):
+def test_row_24_crafted_arrays_are_refused(name):
     member, make, match = ARRAYS[name]
     refused(with_array(member, make(n_support())), match)
 
@@ -301,7 +301,7 @@ def test_arrays_of_objects_are_refused_without_running_them(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_crafted_zips_are_refused(tmp_path):
+def test_row_25_crafted_zips_are_refused(tmp_path):
     members = contents()
     refused(packed([*members, members[0]]), "two members")
     refused(packed([*members, ("model.json", b"{}")]), "two members")
@@ -339,7 +339,7 @@ def bomb(name, size, change=None):
     return out.getvalue()
 
 
-def test_zip_bombs_are_refused_before_memory_is_taken():
+def test_row_26_zip_bombs_are_refused_before_memory_is_taken():
     size = 1 << 30
     size -= size % (n_support() << 20)
 
@@ -384,7 +384,7 @@ CSR = {"kind": "csr", "width": 3, "data": "d", "indices": "i", "indptr": "p"}
         ({"width": "3"}, [0, 1], [0, 1, 2]),
     ],
 )
-def test_crafted_sparse_matrices_are_refused(change, indices, indptr):
+def test_row_24_crafted_sparse_matrices_are_refused(change, indices, indptr):
     arrays = {"d": np.ones(2), "i": np.array([0, 2]), "p": np.array([0, 1, 2])}
     assert unpacked(CSR, arrays, 2).matrix().toarray().tolist() == [[1, 0, 0], [0, 0, 1]]
     with pytest.raises(ModelFormatError):
@@ -431,7 +431,7 @@ def sequences_of(node, arrays, n=2):
         (PROTEIN, {"l": np.array([0, 1, 2, 3, 20], np.uint8)}),
     ],
 )
-def test_crafted_sequences_are_refused(node, arrays):
+def test_row_24_crafted_sequences_are_refused(node, arrays):
     assert list(sequences_of(SEQUENCES, LETTERS)) == ["ANGT", "T"]
     assert list(sequences_of(PROTEIN, LETTERS | {"l": np.array([0, 1, 2, 3, 255], np.uint8)})) == ["ACDE", "X"]
     with pytest.raises(ModelFormatError):
@@ -453,7 +453,7 @@ def test_crafted_sequences_are_refused(node, arrays):
         {"columns": [1]},
     ],
 )
-def test_crafted_columns_are_refused(change):
+def test_row_24_crafted_columns_are_refused(change):
     node = {"kind": "columns", "labels": ["a", "b"], "order": "C"}
     node |= {"columns": [{"position": 1, "values": "v", "sequences": []}]}
     assert unpacked(node, {"v": np.arange(3)}, 3).select("b").ids().tolist() == [0, 1, 2]

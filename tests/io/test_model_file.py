@@ -240,7 +240,7 @@ def test_parameters_come_back(path, params):
     assert repr(again) == repr(model)
 
 
-def test_predictions_in_a_new_process_are_the_same_bits(tmp_path):
+def test_row_32_predictions_in_a_new_process_are_the_same_bits(tmp_path):
     work = []
     for number, name in enumerate(NAMES):
         model, new, matrices = built(name)
@@ -414,7 +414,7 @@ def test_what_cannot_be_saved_says_why(path):
 # -- writing whole files -----------------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
+def test_row_19_a_full_disk_leaves_the_old_file(path, monkeypatch):
     kw.save(built("matrix")[0], path)
     before = path.read_bytes()
 
@@ -431,7 +431,7 @@ def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
         assert path.read_bytes() == before
 
 
-def test_a_limit_of_the_system_leaves_the_old_file(tmp_path):
+def test_row_19_a_limit_of_the_system_leaves_the_old_file(tmp_path):
     path = tmp_path / "model.kw"
     kw.save(built("matrix")[0], path)
     before = path.read_bytes()
@@ -451,7 +451,7 @@ def test_a_limit_of_the_system_leaves_the_old_file(tmp_path):
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 5000
 
 
-def test_a_crash_before_the_file_gets_its_name(tmp_path):
+def test_row_20_a_crash_before_the_file_gets_its_name(tmp_path):
     path = tmp_path / "model.kw"
     model, new, _ = built("matrix")
     kw.save(model, path)
@@ -494,7 +494,7 @@ def test_files_are_made_as_others_are(tmp_path):
     assert target.stat().st_mode == plain.stat().st_mode
 
 
-def test_places_that_cannot_be_written_to(tmp_path, monkeypatch):
+def test_row_30_places_that_cannot_be_written_to(tmp_path, monkeypatch):
     model = built("matrix")[0]
     with pytest.raises(InputError, match=r"the folder .* does not exist"):
         kw.save(model, tmp_path / "none" / "model.kw")

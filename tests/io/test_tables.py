@@ -134,7 +134,7 @@ def test_parquet(parquet):
         read_table(parquet)
 
 
-def test_parquet_with_a_missing_sequence(parquet):
+def test_row_76_parquet_with_a_missing_sequence(parquet):
     write_parquet(parquet, sequence=["ACGT", None, "TT"])
     with pytest.raises(InputError, match=r"t.parquet, column 'sequence': Row 1 has no sequence"):
         read_sequence_table(parquet, "sequence")

@@ -61,7 +61,7 @@ def test_clone_never_copies(K):
         (lambda K: np.where(np.eye(6) > 0, np.inf, K), "NaN or infinity"),
     ],
 )
-def test_what_is_no_kernel_is_refused(K, change, message):
+def test_rows_40_41_what_is_no_kernel_is_refused(K, change, message):
     with pytest.raises(InputError, match=message):
         Precomputed(change(K))(np.arange(6))
 

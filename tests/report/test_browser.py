@@ -40,7 +40,7 @@ def test_the_page_is_quiet_and_fits(browser, address, width, dark):
     assert (int(colour[4:-1].split(",")[0]) < 128) == dark
 
 
-def test_names_are_shown_as_text(browser, address):
+def test_row_79_names_are_shown_as_text(browser, address):
     browser.open(address)
     assert browser.run("document.title") == SCRIPT
     assert browser.run("document.querySelector('h1').textContent") == SCRIPT
@@ -48,7 +48,7 @@ def test_names_are_shown_as_text(browser, address):
     assert browser.run("document.querySelector('.sample h3').innerText").startswith(SCRIPT)
 
 
-def test_a_script_that_got_in_would_not_run(browser, address, tmp_path):
+def test_row_79_a_script_that_got_in_would_not_run(browser, address, tmp_path):
     """The policy itself works: the same page with a foreign script and a foreign picture refuses both."""
     browser.open(address)
     page = browser.run("document.documentElement.outerHTML")

@@ -290,7 +290,7 @@ def test_samples_and_words_can_be_left_out(motifs):
 @given(st.lists(st.text(), min_size=20, max_size=20), st.text())
 @example(["<script>alert(1)</script>"] * 20, "</title><script>alert(1)</script>")
 @example(["\ud800\x00]]>--><!--{0}$title"] * 20, "${style}")
-def test_names_are_only_names(table, names, title):
+def test_row_79_names_are_only_names(table, names, title):
     model, data = table
     page = build(model, X_test=data["X_test"], y_test=data["y_test"], names_test=names, title=title)
     assert [n for n, _ in page.elements].count("script") == 1

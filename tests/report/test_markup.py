@@ -37,7 +37,7 @@ def read(markup):
 
 @given(st.text())
 @example(NASTY)
-def test_any_text_stays_text(given_):
+def test_row_79_any_text_stays_text(given_):
     markup = tag("b", given_, title=given_, data_values=[given_])
     reader = read(markup)
     ((name, attributes),) = reader.tags

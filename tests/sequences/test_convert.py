@@ -46,7 +46,7 @@ CONTAINERS = {
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("rows", [["acgu", "ACGTTT", "", "CANT"], ["ACGT", "TTTT", "GGGG"]], ids=["varying", "equal"])
 @pytest.mark.filterwarnings("ignore:.*are ambiguous:kernelweave.errors.DataWarning")
-def test_every_container_gives_the_same(make, packed, rows):
+def test_row_75_every_container_gives_the_same(make, packed, rows):
     expected = as_sequences(rows, "auto", on_short="zero", packed=packed)
     found = as_sequences(make(rows), "auto", on_short="zero", packed=packed)
     assert found == expected
@@ -93,7 +93,7 @@ def test_blocks_do_not_show(monkeypatch):
 # -- empty and short, lower case, ambiguous letters, U, gaps, protein ------------------------------------------------
 
 
-def test_empty_and_short_sequences():
+def test_rows_57_58_empty_and_short_sequences():
     with pytest.raises(InputError, match=r"Sequence 1 is empty.*on_short='skip'"):
         as_sequences(["ACGT", ""], "dna")
     with pytest.raises(InputError, match=r"Sequence 1 \('chr2'\) has 2 letters, 3 are needed"):
@@ -110,7 +110,7 @@ def test_empty_and_short_sequences():
         as_sequences(["", "ACGT", "A-"], "dna", on_short="skip")
 
 
-def test_ambiguous_letters():
+def test_row_61_ambiguous_letters():
     with pytest.warns(DataWarning, match=r"1 of 4 letters \(25.0 %\)"):
         found = as_sequences(["ACNT"], "dna")
     assert found.codes(0).tolist() == [0, 1, 255, 3]
@@ -121,20 +121,20 @@ def test_ambiguous_letters():
 
 @pytest.mark.parametrize("letter", ["-", ".", "*", "7", " ", "\t", "\n", "\0", "é", "€", ">"])
 @pytest.mark.parametrize("alphabet", [DNA, RNA, PROTEIN], ids=repr)
-def test_other_letters_are_errors_with_record_and_position(letter, alphabet):
+def test_row_62_other_letters_are_errors_with_record_and_position(letter, alphabet):
     with pytest.raises(InputError, match="Sequence 1, position 3") as caught:
         as_sequences(["AAAA", "AC" + letter + "A"], alphabet)
     assert repr(letter) in str(caught.value)
 
 
-def test_u_is_t_in_dna_and_t_is_u_in_rna():
+def test_row_62_u_is_t_in_dna_and_t_is_u_in_rna():
     found = as_sequences(["ACGUu"], "dna")
     assert found[0] == "ACGTT"
     assert found.notes.n_u == 2
     assert as_sequences(["ACGT"], "rna")[0] == "ACGU"
 
 
-def test_protein_given_as_dna():
+def test_row_63_protein_given_as_dna():
     with pytest.raises(InputError, match=r"Sequence 0, position 2: 'E'.*looks like protein"):
         as_sequences(["MEEPQSDPSV"], "dna")
 
