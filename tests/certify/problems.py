@@ -1,5 +1,6 @@
 """Random problems: every one is made by its number alone, over all that a fit may be asked for."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +26,8 @@ from kernelweave import (
     WeightedDegree,
     per_feature,
 )
+from kernelweave.errors import MemoryBudgetError
+from kernelweave.gram import estimate
 from kernelweave.kernels import Function
 from kernelweave.views import as_views
 
@@ -343,9 +346,16 @@ def _memory(rng, kind, kernels, X, n, settings):
     """Give some problems no more memory than single precision takes, or some of the matrices; return which."""
     if kind not in NUMBERS or (rng.random() < 0.85 and len(kernels) < 240):
         return "double"
-    m = len(sum(kernels).terms(as_views(X)))
-    settings["memory"] = n * n * (965 if m >= 240 else 4 * m + 8 * (m > 1))
-    return "streamed" if m >= 240 else "single"
+    kernel, views = sum(kernels), as_views(X)
+    many = len(kernel.terms(views)) >= 240
+    wanted = "on demand" if many else "single precision"
+    on_all = settings.get("loss") not in ("hinge", "squared_hinge", "epsilon_insensitive", None)
+    with suppress(MemoryBudgetError):
+        for budget in np.geomspace(1e9, 1e3, 400).astype(int).tolist():
+            if wanted in estimate(kernel, views, budget, on_all=on_all)[0]:
+                settings["memory"] = budget
+                return "streamed" if many else "single"
+    return "double"
 
 
 def _dual(rng, kernels, loss):

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 import kernelweave as kw
 from kernelweave import MKLClassifier, MKLOneClass, MKLRegressor, Precomputed, load, per_feature, save
 from kernelweave.errors import InputError, InternalError
-from kernelweave.gram import DenseGram, bind
+from kernelweave.estimators.terms import Terms
+from kernelweave.gram import DenseGram, bind, estimate
 from kernelweave.kernels import RBF, Identity, Linear
 from kernelweave.mkl.base import Machine, Problem, check_bounds
 from kernelweave.norms import LpNorm, Simplex
@@ -18,6 +19,13 @@ from kernelweave.views import as_views
 RNG = np.random.default_rng(0)
 CELSIUS = RNG.normal(15, 8, 200)
 WARM = CELSIUS + RNG.normal(size=200) > 20
+
+
+def single_budget(kernel, X):
+    """Return bytes with which matrices are held in single precision."""
+    return next(
+        b for b in range(40 * len(X) ** 2, 0, -1000) if estimate(kernel, as_views(X), b)[0].endswith("single precision")
+    )
 
 
 def objective_of(model, X, y):
@@ -64,14 +72,11 @@ def test_one_class_machines_tell_terms_apart_by_a_constant():
     assert not model.notes_
 
 
-def test_a_model_that_says_something_else_is_not_returned():
-    class Fickle(RBF):
-        def compute(self, X, Y):
-            K = super().compute(X, Y)
-            return K if Y is None else K * len(X)
-
+def test_a_model_that_says_something_else_is_not_returned(monkeypatch):
+    spread = Terms.spread
+    monkeypatch.setattr(Terms, "spread", lambda self, weights: 1.001 * spread(self, weights))
     with pytest.raises(InternalError, match="gives other decision values for its training samples"):
-        MKLClassifier(Fickle(1.0)).fit(CELSIUS[:, None] / 8, WARM)
+        MKLClassifier(RBF(1.0)).fit(CELSIUS[:, None] / 8, WARM)
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.1) + Identity(), RBF(0.1) + 0.5 * Identity(), RBF(0.1) * Identity()], ids=str)
@@ -128,7 +133,7 @@ def test_single_precision_proves_no_more_than_it_knows(rank, C):
 def test_numbers_that_a_quad_is_at_most():
     X, coef = as_views(RNG.normal(size=(50, 3)) + 10.0), RNG.normal(size=50)
     kernel = RBF(0.5) + Linear()
-    exact, single = bind(kernel, X), bind(kernel, X, memory=2 * 4 * 50**2 + 8 * 50**2)
+    exact, single = bind(kernel, X), DenseGram.compute(kernel.terms(X), X, dtype=np.float32)
     assert not exact.single
     assert single.single
     quad = exact.quad(coef)
@@ -141,7 +146,7 @@ def test_numbers_that_a_quad_is_at_most():
 def test_single_precision_reaches_tight_gaps_by_values_computed_anew(monkeypatch):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(120, 3)), rng.random(120) < 0.5
-    model = MKLClassifier(RBF(0.5) + RBF(2.0), C=300.0, tol=1e-5, memory=16 * 120**2)
+    model = MKLClassifier(RBF(0.5) + RBF(2.0), C=300.0, tol=1e-5, memory=single_budget(RBF(0.5) + RBF(2.0), X))
     assert model.fit(X, y).converged_
     loose = DenseGram.safe_quad
     monkeypatch.setattr(DenseGram, "safe_quad", lambda self, coef, exact=False: loose(self, coef))

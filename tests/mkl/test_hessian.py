@@ -237,7 +237,7 @@ def test_another_solver_may_work_on_the_active_terms(loss, inner):
 
 
 def test_the_mean_of_several_coef_proves_more_than_each():
-    problem, rng = few(Hinge(), 2), np.random.default_rng(6)
+    problem, rng = few(Hinge(), 2), np.random.default_rng(0)
     steps = [problem.solve(weights, None, 1e-9) for weights in rng.dirichlet(np.ones(5), 8)]
     coef = mixed_coef(steps)
     linear = sum(machine.lower(a, 0.0) for machine, a in zip(problem.machines, coef.T, strict=True))
@@ -248,7 +248,7 @@ def test_the_mean_of_several_coef_proves_more_than_each():
     rows = np.column_stack([0.5 * quads.T, -np.ones(5)])  # ½ Σ shares quad_m ≤ t
     cost, one = np.append(-linears, 1.0), np.append(np.ones(8), 0.0)[None]
     mixed = -linprog(cost, rows, np.zeros(5), one, [1.0], [(0, None)] * 8 + [(None, None)]).fun
-    assert mixed > max(step.lower for step in steps)
+    assert mixed > 1.01 * max(step.lower for step in steps)
     assert bound >= mixed * (1 - 1e-7)
     assert bound <= run(Hessian(), few(Hinge(), 2)).upper * (1 + 1e-9)
     assert mixed_coef([]) is None

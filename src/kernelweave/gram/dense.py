@@ -134,6 +134,10 @@ class DenseGram(Gram):
                 out += weights[m] * self.factors[m] * apply_at(self.terms[m], X, some, self.X)
         return out
 
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        return self.factors * self.diag_each().max(axis=1, initial=0.0)
+
     def matrix_of(self, m: int) -> np.ndarray:
         """Return K_m without its factor."""
         stack, position = self.places[m]
