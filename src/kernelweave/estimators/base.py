@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import clock
 from ..dual import Machine, dual_kind
 from ..errors import DataWarning, InputError, MemoryBudgetError, TimeLimitError
-from ..gram import WORKING_SET, Gram, bind, estimate, for_prediction
+from ..gram import Gram, bind, estimate, for_prediction, n_active
 from ..kernels import RBF, Identity, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
@@ -114,7 +114,7 @@ class BaseMKL(BaseEstimator):
                 until = _share(deadline, len(groups) - number)
                 problem = Problem(terms.gram, group, norm, self.tol, until, dual=self.dual)
                 problem.convex = is_certain(kernel)
-                problem.budget = max(0.0, budget - terms.gram.product_bytes(min(len(C), WORKING_SET)))
+                problem.budget = max(0.0, budget - terms.gram.product_bytes(n_active(len(C))))
                 results.append(self._run(problem, results, watch))
         watch.end(results)
         self._check_usable(results)

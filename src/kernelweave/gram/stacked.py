@@ -16,6 +16,7 @@ class StackedGram(Gram):
 
     def __init__(self, grams: Sequence[Gram]) -> None:
         self.grams = list(grams)
+        self.second_order = min(gram.second_order for gram in grams)
         self._ends = np.cumsum([gram.n_terms for gram in grams])
         super().__init__(
             [term for gram in grams for term in gram.terms],
