@@ -236,6 +236,7 @@ def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray, n_job
 
 __all__ = [
     "GRAMS",
+    "SPARE_BYTES",
     "WORKING_SET",
     "CachedGram",
     "Combined",

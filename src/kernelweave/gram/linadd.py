@@ -15,9 +15,6 @@ from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
 from .tables import Tables, positions_at_once, scores, scores_each, table_bytes, words_of
 
-#: What tables take of the most that they could: words that several samples share are there once.
-TABLE_SHARE = 0.6
-
 
 class LinaddGram(Gram):
     """K_m @ coef by adding up the words of the support: Σ_q coef[q] k(q, x) = Σ over words of x of their weights.
@@ -84,7 +81,7 @@ class LinaddGram(Gram):
             # at the least those that are built in one go, on every thread
             least = self.n_jobs * table_bytes(n_words, letters, min(length, positions_at_once(n_words)), degree)
             whole = table_bytes(n_words, letters, length, degree)
-            most = max(most, TABLE_SHARE * min(whole, max(least, self.wave_bytes)))
+            most = max(most, min(whole, max(least, self.wave_bytes)))
         return most
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:

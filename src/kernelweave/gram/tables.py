@@ -22,6 +22,9 @@ FEW_SUPPORT, FEW_QUERIES = 200, 1_000
 UNEVEN_PAIR, APART_PAIR, APART_LOOKUP = 20.0, 2.0, 5.5
 #: Positions whose tables are built in one go, at most; fewer for more than this many support letters.
 MAX_POSITIONS, MAX_LETTERS = 24, 2_400_000
+#: Bytes of every different word that is longer than tables are deep: of at most 64 bits (measured: 32 to 38), and of
+#: any other (60).
+TRIE_BYTES, LONG_TRIE_BYTES = 38, 60
 #: Queries that pass the tables together, and up to how many they are remembered in the form that tables read.
 CHUNK, REMEMBERED = 1 << 17, 200_000
 #: Fewer queries than this do not make up for bringing the tables into the cache once more.
@@ -141,10 +144,14 @@ def positions_at_once(n_words: int) -> int:
 
 
 def table_bytes(n_words: int, n_letters: int, n_positions: int, degree: int) -> int:
-    """Return what the tables of so many words at every position take, roughly and rather too much."""
-    from .._fast.forest import table_depth
+    """Return what the tables of so many random words at every position take: hardly less than those of any others."""
+    from .._fast.forest import level_offset, table_depth
 
-    return int(n_positions * (64 * n_words + 16 * n_letters ** table_depth(n_words, n_letters, degree)))
+    depth = table_depth(n_words, n_letters, degree)
+    most = float(n_letters) ** min(degree, 64)
+    each = TRIE_BYTES if n_letters == 4 and degree <= 32 else LONG_TRIE_BYTES
+    tries = -each * most * np.expm1(-n_words / most) if degree > depth else 0.0  # of the words that differ
+    return int(n_positions * (8 * level_offset(n_letters, depth + 1) + 4 * n_letters**depth + tries))
 
 
 def words_of(family: Family, table: np.ndarray, support: SequenceSet, coef: np.ndarray) -> Words:
