@@ -53,6 +53,7 @@ def bind(
     n_jobs: int = 1,
     matrix_free: bool | None = None,
     on_all: bool = False,
+    ridged: bool = False,
 ) -> Gram:
     """Bind the terms of a kernel to data, as the memory budget allows.
 
@@ -72,7 +73,7 @@ def bind(
     InputError
         Where a term that was given as a function, or by a class of the user's, is no kernel on these samples.
     """
-    work = Work(budget_bytes(memory), n_jobs, on_all)
+    work = Work(budget_bytes(memory), n_jobs, on_all, ridged)
     return check_definite(_bound(kernel.terms(X), X, work, directory, matrix_free))
 
 
@@ -111,6 +112,8 @@ class Work:
     n_jobs: int = 1
     #: True for machines that rest on all samples: their linear system is one more matrix.
     on_all: bool = False
+    #: True where a ridge is added to the matrix, so that even one term is copied.
+    ridged: bool = False
 
     def less(self, taken: float) -> Work:
         """Return the same with a smaller budget."""
@@ -132,12 +135,13 @@ def estimate(
     matrix_free: bool | None = None,
     n_jobs: int = 1,
     on_all: bool = False,
+    ridged: bool = False,
 ) -> tuple[str, float]:
     """Return how `bind` would hold the terms, in words, and about how many bytes a fit takes beside the data.
 
     No kernel is evaluated, and no feature is listed. What does not fit at all is the error that `bind` would raise.
     """
-    terms, work, n = kernel.terms(X), Work(budget_bytes(memory), n_jobs, on_all), len(X)
+    terms, work, n = kernel.terms(X), Work(budget_bytes(memory), n_jobs, on_all, ridged), len(X)
     beside = 0.0
     if not _by_matrices(terms, X, work, matrix_free):
         gram, active = _joined(_unheld(terms, X, n_jobs, work.budget // 4)), n_active(n)
@@ -198,7 +202,7 @@ def _matrix_bytes(terms: Sequence[Kernel], X: Views, work: Work, each: int = 8) 
     Which samples repeat is looked at only where the budget is too small for whole matrices.
     """
     n = len(X)
-    combined, (evaluating, solving) = 8 * n * n * (len(terms) > 1), work.beside(terms, n)
+    combined, (evaluating, solving) = 8 * n * n * (len(terms) > 1 or work.ridged), work.beside(terms, n)
 
     def with_rest(fresh: int) -> int:
         # single precision ends with values that are evaluated anew

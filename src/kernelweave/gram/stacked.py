@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..parallel import blocks
 from ..views import Views
-from .base import Gram
+from .base import BLOCK_BYTES, Gram, block_rows
 from .coordinates import Coordinates, JoinedCoordinates
 
 
@@ -133,7 +134,11 @@ class StackedGram(Gram):
             if held is None:
                 return None
             K, factor = held
-            total = factor * K if total is None else total + factor * K
+            if total is None:
+                total = np.multiply(K, factor, dtype=np.float64)
+            else:
+                for rows in blocks(self.n, block_rows(BLOCK_BYTES, self.n)):
+                    total[rows] += factor * K[rows]
         if total is None:
             total = np.zeros((self.n, self.n))
         if diagonal is not None:
