@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave import RBF, MKLClassifier, MKLRegressor, Spectrum, WeightedDegree
+from kernelweave import RBF, Mismatch, MKLClassifier, MKLRegressor, Spectrum, WeightedDegree, per_feature
 from kernelweave.views import as_views
 
 WARM = 150
@@ -36,18 +36,65 @@ def windows(n: int) -> tuple[list[str], np.ndarray]:
     return ["".join(row) for row in letters], y
 
 
+def proteins(n: int) -> tuple[list[str], np.ndarray]:
+    """Proteins of 60 to 200 letters, half of them with a motif."""
+    rng = np.random.default_rng(0)
+    y, found = np.where(rng.random(n) < 0.5, 1, -1), []
+    for label in y:
+        letters = rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), rng.integers(60, 200))
+        if label > 0 and rng.random() < 0.8:
+            letters[20:26] = list("GKSTWY")
+        found.append("".join(letters))
+    return found, y
+
+
+def grades(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Six columns of 200 values each (fewer of few samples), of which two matter."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, min(200, n // 4), size=(n, 6)) / 50.0
+    return X, np.where(
+        X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=n) > X[:, 0].mean() + (X[:, 1] ** 2).mean(), 1, -1
+    )
+
+
+def both(n: int) -> tuple[dict[str, Any], np.ndarray]:
+    """Windows of DNA and numbers beside them."""
+    seq, y = windows(n)
+    return {"seq": seq, "numbers": numbers(n)[0]}, y
+
+
 def plans(n: int) -> dict[str, tuple[Any, Callable[[int], Any]]]:
     """Name -> model whose budget leads to that plan, and its data."""
     one, three, square = RBF(0.05), RBF(0.01) + RBF(0.05) + RBF(0.2), 8 * n * n
+    ample = 20 * square + 10**8  # words take some for few samples, too
+    words, shifted = WeightedDegree(degree=12), WeightedDegree(degree=8, shift=3)
+    many = sum((RBF(0.01 * 1.02**i) for i in range(1, 300)), RBF(0.01))
     return {
         "double": (MKLClassifier(one, memory=2 * square), numbers),
         "double, three terms": (MKLClassifier(three, memory=6 * square), numbers),
         "double, all samples": (MKLRegressor(one, loss="squared", memory=4 * square), numbers),
         "single": (MKLClassifier(one, memory=square), numbers),
         "single, three terms": (MKLClassifier(three, memory=3.5 * square), numbers),
-        "rows on demand": (MKLClassifier(one, memory=square / 4), numbers),
-        "words in place": (MKLClassifier(WeightedDegree(degree=12), dual="active_set", memory=20 * square), windows),
-        "listed words": (MKLClassifier(Spectrum(k=6), dual="active_set", memory=20 * square), windows),
+        "single, all samples": (MKLRegressor(one, loss="squared", memory=1.55 * square), numbers),
+        "distinct": (MKLClassifier(per_feature(RBF(1.0)), memory=3 * square), grades),
+        "learned widths": (MKLClassifier(RBF("learn"), max_iter=20, memory=4 * square + 3 * 10**7), numbers),
+        "learned C": (MKLRegressor(one, loss="squared", learn_C=True, memory=6 * square), numbers),
+        "rows on demand": (MKLClassifier(one, memory=square / 4 + 10**6), numbers),
+        "rows, three terms": (MKLClassifier(three, memory=0.75 * square + 4 * 10**5), numbers),
+        "streamed": (MKLClassifier(many, memory=2.1 * 60 * square), numbers),
+        "words in place": (MKLClassifier(words, dual="active_set", memory=ample), windows),
+        "words, by degree": (MKLClassifier(words.split("degree"), dual="active_set", memory=ample), windows),
+        "words with shift": (MKLClassifier(shifted, dual="chunking", memory=ample), windows),
+        "listed words": (MKLClassifier(Spectrum(k=6), dual="active_set", memory=ample), windows),
+        "listed, mismatches": (MKLClassifier(Mismatch(k=4, mismatches=1), dual="active_set", memory=ample), proteins),
+        "words and numbers": (
+            MKLClassifier(words.on("seq") + RBF(0.05).on("numbers"), dual="active_set", memory=ample),
+            both,
+        ),
+        "shift and matrix": (
+            MKLClassifier(shifted.on("seq") + RBF(0.05).on("numbers"), dual="chunking", memory=ample),
+            both,
+        ),
     }
 
 
@@ -55,7 +102,7 @@ def peak_of(name: str, n: int) -> tuple[str, float, float, float]:
     """Return how the kernel is held, printed and measured bytes, and CPU seconds, of a fit in this process."""
     model, make = plans(n)[name]
     small = plans(WARM)[name][0]
-    small.set_params(memory=max(small.memory, 2 * 8 * WARM * 64 * 3 + 1)).fit(*make(WARM))  # loads what is loaded once
+    small.fit(*make(WARM))  # loads what is loaded once
     X, y = make(n)
     how, printed = model._memory_needed(as_views(X))
     gc.collect()

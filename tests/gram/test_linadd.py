@@ -106,9 +106,8 @@ def test_threads_waves_and_chunks_give_the_same_bits(kernel, rng, monkeypatch):
     monkeypatch.setattr(tables, "BLOCK_BYTES", 100_000)
     expected = LinaddGram(terms, X).apply(coef, np.ones(len(terms))), LinaddGram(terms, X).quad(coef)
     for n_jobs, wave, remembered in ((1, 0, 10**6), (2, 0, 0), (3, 10**9, 10**6)):
-        monkeypatch.setattr(tables, "WAVE_BYTES", wave)  # 0: as few ranges at a time as there are threads
         monkeypatch.setattr(tables, "REMEMBERED", remembered)
-        gram = LinaddGram(terms, X, n_jobs=n_jobs)
+        gram = LinaddGram(terms, X, n_jobs=n_jobs, wave_bytes=wave)  # 0: as few ranges at a time as there are threads
         assert np.array_equal(gram.apply(coef, np.ones(len(terms))), expected[0])
         assert np.array_equal(gram.quad(coef), expected[1])
 

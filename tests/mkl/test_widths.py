@@ -8,11 +8,13 @@ import pytest
 from kernelweave import RBF, InputError, Linear, MKLClassifier, MKLOneClass, MKLRegressor, clock
 from kernelweave.datasets import make_relevant
 from kernelweave.dual import Machine
-from kernelweave.errors import TimeLimitError
+from kernelweave.errors import MemoryBudgetError, TimeLimitError
 from kernelweave.losses import LOSSES, Hinge, Squared
 from kernelweave.mkl import base as mkl_base
+from kernelweave.mkl import widths
 from kernelweave.mkl.widths import Scale, _Point, learn_widths
 from kernelweave.testing.losses import targets
+from kernelweave.views import as_views
 
 N, D = 30, 3
 
@@ -22,8 +24,7 @@ WEIGHTS = np.random.default_rng(5).uniform(0.5, 3.0, N)
 
 def point(machines, theta, start=None, scaling="variance", share=None):
     X = np.random.default_rng(0).standard_normal((N, D))
-    distances = (X[:, None, :] - X[None, :, :]) ** 2
-    return _Point(distances, machines, Scale(scaling, np.ones(N) if share is None else share), theta, start, np.inf)
+    return _Point(X, machines, Scale(scaling, np.ones(N) if share is None else share), theta, start, np.inf)
 
 
 @pytest.mark.parametrize("n_machines", [1, 2])
@@ -43,6 +44,23 @@ def test_the_derivatives_in_the_logarithm_of_the_widths(kind, n_machines, monkey
         assert gradient[c] == pytest.approx(slope, rel=1e-4, abs=1e-6 * np.abs(gradient).max())
         change = (above.derivatives()[0] - below.derivatives()[0]) / (2 * h)
         np.testing.assert_allclose(hessian[c], change, rtol=1e-3, atol=1e-3 * np.abs(hessian).max())
+
+
+def test_derivatives_do_not_depend_on_the_blocks(rng, monkeypatch):
+    machines = [Machine(Hinge(), np.where(rng.random(N) < 0.5, 1.0, -1.0), np.ones(N))]
+    expected = point(machines, np.zeros(D)).derivatives()
+    monkeypatch.setattr(widths, "BLOCK_BYTES", 8 * N * D * 7)
+    for found, value in zip(point(machines, np.zeros(D)).derivatives(), expected, strict=True):
+        np.testing.assert_allclose(found, value, rtol=1e-10, atol=1e-12)
+
+
+def test_widths_keep_to_the_budget(rng):
+    X, y = rng.standard_normal((2000, 2)), np.arange(2000) % 2
+    model = MKLClassifier(RBF("learn"), memory="50MB")
+    with pytest.raises(MemoryBudgetError, match="widths"):
+        model.fit(X, y)
+    with pytest.raises(MemoryBudgetError, match="widths"):
+        model._memory_needed(as_views(X))
 
 
 scalings = pytest.mark.parametrize("scaling", ["variance", "trace", None])
@@ -71,8 +89,7 @@ def test_the_derivatives_under_every_scaling(kind, scaling, monkeypatch):
 def test_the_point_is_the_plain_machine(scaling, share, rng):
     X, y = rng.standard_normal((N, D)), np.where(rng.random(N) < 0.5, 1.0, -1.0)
     gamma = np.array([0.2, 1.0, 3.0])
-    distances = (X[:, None, :] - X[None, :, :]) ** 2
-    found = _Point(distances, [Machine(Hinge(), y, share)], Scale(scaling, share), np.log(gamma), None, np.inf)
+    found = _Point(X, [Machine(Hinge(), y, share)], Scale(scaling, share), np.log(gamma), None, np.inf)
     plain = MKLClassifier(RBF(gamma.tolist()), tol=1e-8, scaling=scaling).fit(X, y, sample_weight=share)
     assert found.step.upper == pytest.approx(plain.objective_, rel=1e-7)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import clock
-from ..gram import Combined, Gram
+from ..gram import SPARE_BYTES, Combined, Gram
 from ..losses import BoxQP
 from .base import DualState, Machine
 from .chunking import Chunking
@@ -48,9 +48,9 @@ class ActiveSet(Coordinate):
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
         few = min(self.n_start, most_samples(K.gram, START_BYTES))
-        rows = self._active(machine.qp, state, few, most_samples(K.gram, self.budget))
-        # the support alone may be more than matrices may have
-        if K.gram.has_blocks and K.gram.coordinate_bytes(len(rows)) > self.budget:
+        rows = self._active(machine.qp, state, few, most_samples(K.gram, max(self.budget, SPARE_BYTES)))
+        # the support alone may take more than there is
+        if K.gram.coordinate_bytes(len(rows)) > max(self.budget, SPARE_BYTES):
             return Chunking().step(machine, K, state)
         if len(rows) == K.n:
             return self.step_on_all(machine, K, state)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import clock
 from ..dual import Machine, dual_kind
 from ..errors import DataWarning, InputError, MemoryBudgetError, TimeLimitError
-from ..gram import WORKING_SET, Gram, bind, estimate, for_prediction
+from ..gram import Gram, bind, estimate, for_prediction, n_active
 from ..kernels import RBF, Identity, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
@@ -30,7 +30,7 @@ from ..progress import Callback, printer
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
-from .extras import highest_C, learned_C, with_ridge, with_widths
+from .extras import check_widths, highest_C, learned_C, with_ridge, with_widths
 from .terms import Terms, prepare_terms
 from .trained import Trained, remember
 from .verify import is_certain, verify
@@ -91,15 +91,14 @@ class BaseMKL(BaseEstimator):
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X)
-        limited = clock.limited(self.max_seconds, watch.compiling)
-        with blas_threads(n_jobs := count_jobs(self.n_jobs)), limited as deadline:
+        limited, budget = clock.limited(self.max_seconds, watch.compiling), budget_bytes(self.memory)
+        with blas_threads(count_jobs(self.n_jobs)), limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
             kernel, self.widths_ = with_widths(
-                self._kernel(), X, machines, deadline, self.random_state, self.scaling, share
+                self._kernel(), X, machines, deadline, self.random_state, self.scaling, share, budget
             )
             watch.begin(self, kernel, X, machines)
-            budget, free = budget_bytes(self.memory), self._matrix_free(kernel, X)
-            gram = bind(kernel, X, memory=budget, n_jobs=n_jobs, matrix_free=free, on_all=self._on_all())
+            gram = bind(kernel, X, memory=budget, **self._binding(kernel, X))
             if getattr(self, "learn_C", False):
                 gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
@@ -114,7 +113,7 @@ class BaseMKL(BaseEstimator):
                 until = _share(deadline, len(groups) - number)
                 problem = Problem(terms.gram, group, norm, self.tol, until, dual=self.dual)
                 problem.convex = is_certain(kernel)
-                problem.budget = max(0.0, budget - terms.gram.product_bytes(min(len(C), WORKING_SET)))
+                problem.budget = max(0.0, budget - terms.gram.product_bytes(n_active(len(C))))
                 results.append(self._run(problem, results, watch))
         watch.end(results)
         self._check_usable(results)
@@ -147,9 +146,15 @@ class BaseMKL(BaseEstimator):
 
     def _memory_needed(self, X: Views) -> tuple[str, float]:
         """Return how a fit would hold the kernel, in words, and about how many bytes it takes beside the data."""
-        kernel = self._kernel()
-        n_jobs = count_jobs(self.n_jobs)
-        return estimate(kernel, X, self.memory, self._matrix_free(kernel, X), n_jobs, self._on_all())
+        kernel, budget = self._kernel(), budget_bytes(self.memory)
+        before = check_widths(kernel, len(X), budget)
+        how, need = estimate(kernel, X, budget, **self._binding(kernel, X))
+        return how, max(before, need)
+
+    def _binding(self, kernel: Kernel, X: Views) -> dict[str, Any]:
+        """Return what `bind` has to know of the fit."""
+        free, ridged = self._matrix_free(kernel, X), bool(getattr(self, "learn_C", False))
+        return dict(matrix_free=free, n_jobs=count_jobs(self.n_jobs), on_all=self._on_all(), ridged=ridged)
 
     def _shared(self) -> bool:
         return True

@@ -9,11 +9,12 @@ from scipy import sparse
 
 from .. import clock
 from ..dual import Machine
-from ..errors import InputError
-from ..gram import DiagonalGram, Gram, StackedGram
+from ..errors import InputError, MemoryBudgetError
+from ..gram import SPARE_BYTES, DiagonalGram, Gram, StackedGram
 from ..kernels import RBF, Identity, Kernel, On
 from ..losses import Loss
-from ..mkl.widths import Widths, learn_widths
+from ..memory import readable
+from ..mkl.widths import Widths, learn_widths, widths_bytes
 from ..views import Views
 from .terms import Terms
 
@@ -31,12 +32,13 @@ def with_widths(
     random_state: Any,
     scaling: str | None,
     share: np.ndarray,
+    budget: int,
 ) -> tuple[Kernel, Widths | None]:
     """Return the kernel with its widths found, where it asks for that with RBF("learn"), and how.
 
     `scaling` and `share`, the sample weights, are those of the fit: what is lowered is the objective that it solves.
     """
-    if not any(isinstance(leaf, RBF) and isinstance(leaf.gamma, str) for leaf in kernel.leaves()):
+    if not check_widths(kernel, len(X), budget):
         return kernel, None
     columns = kernel.columns if isinstance(kernel, On) else None
     inner = kernel.kernel if isinstance(kernel, On) else kernel
@@ -62,6 +64,19 @@ def with_widths(
     )
     found: Kernel = RBF([float(g) for g in widths.gamma])
     return (found if columns is None else found.on(columns)), widths
+
+
+def check_widths(kernel: Kernel, n: int, budget: int) -> float:
+    """Return the bytes that learning the widths takes, none where they are given; complain where that is too much."""
+    if not any(isinstance(leaf, RBF) and isinstance(leaf.gamma, str) for leaf in kernel.leaves()):
+        return 0.0
+    need = widths_bytes(n)
+    if need > max(budget, SPARE_BYTES):
+        raise MemoryBudgetError(
+            f"Learning the widths of {kernel!r} on {n:,} samples takes {readable(need)}; the budget is "
+            f"{readable(budget)}. Raise memory=..., or learn them on fewer samples and give gamma as a list."
+        )
+    return need
 
 
 def with_ridge(gram: Gram, loss: Loss, share: np.ndarray) -> Gram:

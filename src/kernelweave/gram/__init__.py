@@ -53,6 +53,7 @@ def bind(
     n_jobs: int = 1,
     matrix_free: bool | None = None,
     on_all: bool = False,
+    ridged: bool = False,
 ) -> Gram:
     """Bind the terms of a kernel to data, as the memory budget allows.
 
@@ -72,7 +73,7 @@ def bind(
     InputError
         Where a term that was given as a function, or by a class of the user's, is no kernel on these samples.
     """
-    work = Work(budget_bytes(memory), n_jobs, on_all)
+    work = Work(budget_bytes(memory), n_jobs, on_all, ridged)
     return check_definite(_bound(kernel.terms(X), X, work, directory, matrix_free))
 
 
@@ -81,10 +82,10 @@ def _bound(
 ) -> Gram:
     if _by_matrices(terms, X, work, matrix_free):
         return bind_matrices(terms, X, work, directory)
-    grams = _unheld(terms, X, work.n_jobs, cache_bytes=work.budget // 4)
+    grams = _unheld(terms, X, work.n_jobs, work.budget // 4)
     if matrix_free is False or not _joined(grams).explicit:
         free = [gram for gram in grams if not isinstance(gram, CachedGram)]
-        left = work.less(sum(gram.product_bytes(min(gram.n, WORKING_SET)) for gram in free))
+        left = work.less(SAMPLE_BYTES * len(X) + sum(gram.product_bytes(n_active(gram.n)) for gram in free))
         for number, gram in enumerate(grams):
             if isinstance(gram, CachedGram):
                 grams[number] = bind_matrices(gram.terms, X, left, directory)
@@ -95,7 +96,7 @@ def _bound(
 
 def _check_words(gram: Gram, work: Work) -> None:
     """Complain where words and products with them do not fit, before any of them is made."""
-    need = gram.product_bytes(min(gram.n, WORKING_SET)) + gram.making_bytes()
+    need = gram.product_bytes(n_active(gram.n)) + max(gram.making_bytes(), gram.second_order_bytes())
     if need > max(work.budget, SPARE_BYTES):
         raise MemoryBudgetError(
             f"The words of {gram.n:,} samples and products with them take about {readable(need)}; the budget is "
@@ -111,6 +112,8 @@ class Work:
     n_jobs: int = 1
     #: True for machines that rest on all samples: their linear system is one more matrix.
     on_all: bool = False
+    #: True where a ridge is added to the matrix, so that even one term is copied.
+    ridged: bool = False
 
     def less(self, taken: float) -> Work:
         """Return the same with a smaller budget."""
@@ -132,22 +135,25 @@ def estimate(
     matrix_free: bool | None = None,
     n_jobs: int = 1,
     on_all: bool = False,
+    ridged: bool = False,
 ) -> tuple[str, float]:
     """Return how `bind` would hold the terms, in words, and about how many bytes a fit takes beside the data.
 
     No kernel is evaluated, and no feature is listed. What does not fit at all is the error that `bind` would raise.
     """
-    terms, work, n = kernel.terms(X), Work(budget_bytes(memory), n_jobs, on_all), len(X)
+    terms, work, n = kernel.terms(X), Work(budget_bytes(memory), n_jobs, on_all, ridged), len(X)
     beside = 0.0
     if not _by_matrices(terms, X, work, matrix_free):
-        gram, active = _joined(_unheld(terms, X, n_jobs, cache_bytes=work.budget // 4)), _active(n)
+        gram, active = _joined(_unheld(terms, X, n_jobs, work.budget // 4)), n_active(n)
         if matrix_free is not False and gram.explicit:
             _check_words(gram, work)
-            need = gram.product_bytes(active) + max(gram.making_bytes(), gram.coordinate_bytes(active))
+            solving = gram.coordinate_bytes(active) + gram.second_order_bytes()
+            need = gram.product_bytes(active) + max(gram.making_bytes(), solving)
             return "no matrix", SAMPLE_BYTES * n + min(need, work.budget)
         free = [term for term in terms if term.gram_kind in MATRIX_FREE]
-        # these machines are found in small sets, whatever has a coefficient in the end
-        beside = SAMPLE_BYTES * n + _joined(_unheld(free, X, n_jobs)).product_bytes(min(n, WORKING_SET))
+        # these machines are found in small sets, but bounds are those of all that has a coefficient
+        beside = SAMPLE_BYTES * n + _joined(_unheld(free, X, n_jobs, work.budget // 4)).product_bytes(active)
+        beside += gram.second_order_bytes()
         terms = tuple(term for term in terms if term.gram_kind not in MATRIX_FREE)
         if not terms:
             return "no matrix", beside
@@ -160,7 +166,7 @@ def estimate(
     return "rows and matrices on demand", beside + gram.product_bytes(n)
 
 
-def _active(n: int) -> int:
+def n_active(n: int) -> int:
     """Return how many samples are active at the end, by experience."""
     return min(n, max(ACTIVE_SAMPLES, int(ACTIVE_SHARE * n)))
 
@@ -177,10 +183,13 @@ def _by_matrices(terms: Sequence[Kernel], X: Views, work: Work, matrix_free: boo
     return not (matrix_free is None and all(makers) and _joined(_unheld(terms, X)).beats_matrices)
 
 
-def _unheld(terms: Sequence[Kernel], X: Views, n_jobs: int = 1, cache_bytes: int = 2**28) -> list[Gram]:
+def _unheld(terms: Sequence[Kernel], X: Views, n_jobs: int = 1, most_bytes: int = 2**28) -> list[Gram]:
     """Return terms side by side without any matrix: those that need one by rows on demand. Nothing is computed yet."""
     kinds = [(make, tuple(some)) for make, some in groupby(terms, lambda term: MATRIX_FREE.get(term.gram_kind))]
-    return [make(group, X, n_jobs) if make else CachedGram(group, X, cache_bytes) for make, group in kinds]
+    grams = [make(group, X, n_jobs) if make else CachedGram(group, X, most_bytes) for make, group in kinds]
+    for gram in grams:
+        gram.wave_bytes = min(gram.wave_bytes, most_bytes)
+    return grams
 
 
 def _joined(grams: Sequence[Gram]) -> Gram:
@@ -193,10 +202,11 @@ def _matrix_bytes(terms: Sequence[Kernel], X: Views, work: Work, each: int = 8) 
     Which samples repeat is looked at only where the budget is too small for whole matrices.
     """
     n = len(X)
-    combined, (evaluating, solving) = 8 * n * n * (len(terms) > 1), work.beside(terms, n)
+    combined, (evaluating, solving) = 8 * n * n * (len(terms) > 1 or work.ridged), work.beside(terms, n)
 
     def with_rest(fresh: int) -> int:
-        return int(max(each * fresh + evaluating, each * fresh + combined + solving))
+        # single precision ends with values that are evaluated anew
+        return int(each * fresh + max(evaluating, combined + max(solving, evaluating * (each == 4))))
 
     whole = with_rest(n * n * sum(not term.stored for term in terms))
     if whole <= work.budget:
@@ -214,9 +224,9 @@ def bind_matrices(terms: Sequence[Kernel], X: Views, work: Work, directory: str 
         return DenseGram.compute(terms, X, dtype=np.float32, n_jobs=n_jobs)
     if len(terms) > MIN_HELD_TERMS and 2 * 8 * n * n * MIN_HELD_TERMS <= budget:
         return StreamedGram(terms, X, cache_bytes=budget // 2, n_jobs=n_jobs)
-    least = 8 * n * len(terms) * MIN_CACHED_ROWS
-    if 2 * least <= budget:
-        return CachedGram(terms, X, cache_bytes=budget // 2)
+    least, cached = 8 * n * len(terms) * MIN_CACHED_ROWS, CachedGram(terms, X, cache_bytes=budget // 2)
+    if 2 * least <= budget and cached.product_bytes(n) <= max(budget, SPARE_BYTES):
+        return cached
     raise MemoryBudgetError(
         f"{len(terms)} terms on {n:,} samples take {readable(whole)} as matrices, {readable(2 * least)} with the "
         f"smallest cache of rows; the budget is {readable(budget)}. Raise memory=..., or use fewer terms or samples."
@@ -230,6 +240,7 @@ def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray, n_job
 
 __all__ = [
     "GRAMS",
+    "SPARE_BYTES",
     "WORKING_SET",
     "CachedGram",
     "Combined",
@@ -243,4 +254,5 @@ __all__ = [
     "bind",
     "estimate",
     "for_prediction",
+    "n_active",
 ]

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 #: Bytes of kernel values that are computed at a time where they are not kept.
 BLOCK_BYTES = 64 * 2**20
 
+#: Bytes of tables of words that are held at a time; where all positions take more, queries pass several times.
+WAVE_BYTES = 512 * 2**20
+
+#: Samples that a solver of second order takes a matrix of where none is held, at the most.
+SECOND_ORDER = 1024
+
 #: Samples that the sizes of the terms are taken from.
 SIZE_SAMPLES = 256
 
@@ -41,6 +47,10 @@ class Gram:
     single = False
     #: Bytes of kernel values that are computed at a time.
     block_bytes = BLOCK_BYTES
+    #: Bytes of tables of words that are held at a time.
+    wave_bytes = WAVE_BYTES
+    #: Samples that a solver of second order may take a matrix of where none is held.
+    second_order = SECOND_ORDER
 
     def __init__(self, terms: Sequence[Kernel], X: Views, factors: np.ndarray | None = None) -> None:
         self.terms = tuple(terms)
@@ -160,6 +170,10 @@ class Gram:
     def making_bytes(self) -> float:
         """Return about how many bytes it takes for a while to make what is held."""
         return 0.0
+
+    def second_order_bytes(self) -> float:
+        """Return what a step of second order in the weights takes at the most, where no matrix is held."""
+        return 8 * 1.25 * min(self.n, self.second_order) ** 2 if self.n_terms > 1 else 0.0  # of all, and of half
 
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from math import isqrt
 
 import numpy as np
 
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, support_of
+from .base import BLOCK_BYTES, SECOND_ORDER, Gram, apply_each_at, block_rows, support_of
 from .dense import finite
 
 #: Samples that a dual solver optimises at a time where rows are computed: their matrix is there twice.
@@ -19,8 +20,15 @@ WORKING_SET = 512
 BLOCKS_IN_CACHE = 16
 
 
+#: Which terms a row has the values of, and which row it is.
+Key = tuple[tuple[int, ...], int]
+
+
 class CachedGram(Gram):
-    """Rows of all K_m on demand, least recently used ones dropped beyond `cache_bytes`."""
+    """Rows of all K_m on demand, least recently used ones dropped beyond `cache_bytes`.
+
+    Grams of some of the terms (`only`) keep their rows in the same cache.
+    """
 
     def __init__(
         self, terms: Sequence[Kernel], X: Views, cache_bytes: int = 2**28, factors: np.ndarray | None = None
@@ -28,8 +36,11 @@ class CachedGram(Gram):
         super().__init__(terms, X, factors)
         self.cache_bytes = cache_bytes
         self.block_bytes = min(BLOCK_BYTES, cache_bytes // BLOCKS_IN_CACHE)
+        self.second_order = min(SECOND_ORDER, isqrt(cache_bytes // 20))  # then it takes half as much as the cache
+        #: Which terms these are, of all that share the cache.
+        self._numbers = tuple(range(self.n_terms))
         #: Per row i, the values K_m[i, :] of all terms, without factors: independent of weights.
-        self._rows: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._rows: OrderedDict[Key, np.ndarray] = OrderedDict()
 
     @property
     def capacity(self) -> int:
@@ -37,40 +48,49 @@ class CachedGram(Gram):
         return max(1, self.cache_bytes // (8 * self.n * self.n_terms))
 
     def rescaled(self, factors: np.ndarray) -> Gram:
-        twin = CachedGram(self.terms, self.X, self.cache_bytes, factors)
-        twin._rows = self._rows
-        return twin
+        return self._sharing(range(self.n_terms), factors)
 
     def only(self, picked: Sequence[int]) -> Gram:
-        return CachedGram([self.terms[m] for m in picked], self.X, self.cache_bytes, self.factors[list(picked)])
+        return self._sharing(picked, self.factors[list(picked)])
+
+    def _sharing(self, picked: Sequence[int], factors: np.ndarray) -> Gram:
+        twin = CachedGram([self.terms[m] for m in picked], self.X, self.cache_bytes, factors)
+        twin._rows, twin._numbers = self._rows, tuple(self._numbers[m] for m in picked)
+        return twin
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return CachedGram(self.terms, self.X.rows(rows), self.cache_bytes)
 
     def rows_each(self, rows: np.ndarray) -> np.ndarray:
         """Return K_m[rows, :] as (len(rows), n_terms, n), without factors, through the cache."""
-        wanted = {int(i) for i in rows}
-        missing = [int(i) for i in rows if int(i) not in self._rows]
+        keys = [(self._numbers, int(i)) for i in rows]
+        missing = [key[1] for key in keys if key not in self._rows]
+        for key in keys:
+            if key in self._rows:  # the latest, so that others make room
+                self._rows.move_to_end(key)
         out = np.empty((len(rows), self.n_terms, self.n))
-        while len(self._rows) + len(missing) > max(self.capacity, len(rows)):  # room first
-            old = next((i for i in self._rows if i not in wanted), None)
-            if old is None:
-                break
-            del self._rows[old]
+        self._make_room(len(missing), keep=len(keys) - len(missing))
         for part in blocks(len(missing), block_rows(self.block_bytes, self.n * self.n_terms)):
             index = np.array(missing[part])
             some = self.X.rows(index)
-            fresh = {int(i): np.empty((self.n_terms, self.n)) for i in index}  # one by one, so that one by one may go
+            # one by one, so that one by one may go
+            fresh = {(self._numbers, int(i)): np.empty((self.n_terms, self.n)) for i in index}
             for m, term in enumerate(self.terms):
                 for row, values in zip(fresh.values(), finite(term.compute(some, self.X), term), strict=True):
                     row[m] = values
             self._rows |= fresh
-        for position, i in enumerate(rows):
-            self._rows.move_to_end(int(i))
-            out[position] = self._rows[int(i)]
-        while len(self._rows) > self.capacity:
-            self._rows.popitem(last=False)
+        for position, key in enumerate(keys):
+            self._rows.move_to_end(key)
+            out[position] = self._rows[key]
+        self._make_room(0)
         return out
+
+    def _make_room(self, n_rows: int, keep: int = 0) -> None:
+        """Drop the rows that were not used for longest, until so many more fit; the last `keep` stay."""
+        held = sum(len(numbers) for numbers, _ in self._rows) + n_rows * self.n_terms
+        while held > self.cache_bytes // (8 * self.n) and len(self._rows) > keep:
+            (numbers, _), _ = self._rows.popitem(last=False)
+            held -= len(numbers)
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         support = support_of(coef)
@@ -98,8 +118,11 @@ class CachedGram(Gram):
         scaled = weights * self.factors
         out = np.empty((len(rows), self.n if cols is None else len(cols)))
         for part in self._parts(rows):
-            mixed = np.tensordot(scaled, self.rows_each(rows[part]), axes=(0, 1))
-            out[part] = mixed if cols is None else mixed[:, cols]
+            if cols is not None and len(rows) > self.capacity:  # rows that would push each other out are not kept
+                out[part] = np.tensordot(weights, self.block_each(rows[part], cols), axes=1)
+            else:
+                mixed = np.tensordot(scaled, self.rows_each(rows[part]), axes=(0, 1))
+                out[part] = mixed if cols is None else mixed[:, cols]
         return out
 
     def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -114,4 +137,4 @@ class CachedGram(Gram):
     def product_bytes(self, n_rows: int) -> float:
         # rows that are kept, and blocks: as they are computed, as they are read, added up
         held = min(self.cache_bytes, 8 * self.n**2 * self.n_terms) + 3 * self.block_bytes
-        return held + 2 * 8 * min(self.n, WORKING_SET) ** 2
+        return held + max(2 * 8 * min(self.n, WORKING_SET) ** 2, self.second_order_bytes())

@@ -119,7 +119,7 @@ class DenseGram(Gram):
         hidden = SINGLE * ((roots @ np.abs(some)) ** 2).sum(axis=1)
         for m, most in zip(single, hidden, strict=True):
             if exact and not self.terms[m].stored:
-                quad[m] = self.factors[m] * float((apply_at(self.terms[m], X, some, X) * some).sum())
+                quad[m] = self.factors[m] * float((self._anew(m, X, some, X) * some).sum())
             else:
                 quad[m] += self.factors[m] * most
         return quad
@@ -131,12 +131,16 @@ class DenseGram(Gram):
             if self.terms[m].stored or not self.only([m]).single:
                 out += self.only([m]).apply(coef, weights[[m]])
             else:
-                out += weights[m] * self.factors[m] * apply_at(self.terms[m], X, some, self.X)
+                out += weights[m] * self.factors[m] * self._anew(m, X, some, self.X)
         return out
 
     @cached_property
     def sizes(self) -> np.ndarray:
         return self.factors * self.diag_each().max(axis=1, initial=0.0)
+
+    def _anew(self, m: int, X: Views, coef: np.ndarray, at: Views) -> np.ndarray:
+        """Return K_m(at, X) @ coef without its factor, from values that are evaluated as those of the matrix were."""
+        return apply_at(self.terms[m], X, coef, at, evaluation_bytes([self.terms[m]], self.n))
 
     def matrix_of(self, m: int) -> np.ndarray:
         """Return K_m without its factor."""

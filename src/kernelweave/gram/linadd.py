@@ -10,13 +10,10 @@ from ..kernels import Kernel
 from ..kernels.weighted_degree import same_length
 from ..sequences import SequenceSet
 from ..views import Views
-from .base import Gram, support_of
+from .base import WAVE_BYTES, Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
-from .tables import WAVE_BYTES, Tables, scores, scores_each, table_bytes, words_of
-
-#: What tables take of the most that they could: words that several samples share are there once.
-TABLE_SHARE = 0.6
+from .tables import Tables, positions_at_once, scores, scores_each, table_bytes, words_of
 
 
 class LinaddGram(Gram):
@@ -30,23 +27,34 @@ class LinaddGram(Gram):
     ----------
     n_jobs : int
         Threads.
+    wave_bytes : int
+        Bytes of tables that are held at a time; where all positions take more, sequences pass several times.
     """
 
     has_blocks = False
 
-    def __init__(self, terms: Sequence[Kernel], X: Views, n_jobs: int = 1, factors: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        terms: Sequence[Kernel],
+        X: Views,
+        n_jobs: int = 1,
+        factors: np.ndarray | None = None,
+        wave_bytes: int = WAVE_BYTES,
+    ) -> None:
         super().__init__(terms, X, factors)
         self.n_jobs = n_jobs
+        self.wave_bytes = wave_bytes
         self.families = families_of(self.terms)
         self._roots: dict[str, np.ndarray | None] = {}
 
     def rescaled(self, factors: np.ndarray) -> Gram:
-        twin = LinaddGram(self.terms, self.X, self.n_jobs, factors)
+        twin = LinaddGram(self.terms, self.X, self.n_jobs, factors, self.wave_bytes)
         twin._roots = self._roots
         return twin
 
     def only(self, picked: Sequence[int]) -> Gram:
-        part = LinaddGram([self.terms[m] for m in picked], self.X, self.n_jobs, self.factors[list(picked)])
+        terms, factors = [self.terms[m] for m in picked], self.factors[list(picked)]
+        part = LinaddGram(terms, self.X, self.n_jobs, factors, self.wave_bytes)
         part._roots = self._roots
         return part
 
@@ -59,19 +67,22 @@ class LinaddGram(Gram):
         return self.explicit or len(self.families) == 1  # one pass serves all terms, and shifts make pairs dear
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
-        return LinaddGram(self.terms, self.X.rows(rows), self.n_jobs)
+        return LinaddGram(self.terms, self.X.rows(rows), self.n_jobs, None, self.wave_bytes)
 
     def coordinate_bytes(self, n_rows: int) -> float:
         letters = sum(family.sequences(self.X).require_length() for family in self.families)
         return 24.0 * letters * n_rows  # 4 for every leaf, the rest for shared words
 
     def product_bytes(self, n_rows: int) -> float:
-        found = [family.sequences(self.X) for family in self.families]
-        sizes = [
-            table_bytes(n_rows * len(family.moves()), own.alphabet.size, own.require_length(), family.core.degree)
-            for family, own in zip(self.families, found, strict=True)
-        ]
-        return float(min(WAVE_BYTES, TABLE_SHARE * max(sizes)))
+        most = 0.0
+        for family in self.families:
+            own, n_words = family.sequences(self.X), n_rows * len(family.moves())
+            letters, length, degree = own.alphabet.size, own.require_length(), family.core.degree
+            # at the least those that are built in one go, on every thread
+            least = self.n_jobs * table_bytes(n_words, letters, min(length, positions_at_once(n_words)), degree)
+            whole = table_bytes(n_words, letters, length, degree)
+            most = max(most, min(whole, max(least, self.wave_bytes)))
+        return most
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         X = self.X.rows(rows)
@@ -95,7 +106,7 @@ class LinaddGram(Gram):
         support, coef = self._scaled_support(family, coef)
         queries, roots = self._queries(family, own, at)
         table = family.table(own.require_length(), weights)
-        out = scores(family, table, own.rows(support), coef, queries, self.n_jobs)
+        out = scores(family, table, own.rows(support), coef, queries, self.n_jobs, self.wave_bytes)
         return out if roots is None else out * roots
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
@@ -107,7 +118,7 @@ class LinaddGram(Gram):
             for c, column in enumerate(columns.T):
                 support, some = self._scaled_support(family, column)
                 if len(support):
-                    each = scores_each(family, own.rows(support), some, queries, None, self.n_jobs)
+                    each = scores_each(family, own.rows(support), some, queries, None, self.n_jobs, self.wave_bytes)
                     out[family.numbers, :, c] = each if roots is None else each * roots
         return (out * self.factors[:, None, None]).reshape(self.n_terms, -1, *coef.shape[1:])
 
@@ -122,12 +133,12 @@ class LinaddGram(Gram):
                 support, some = self._scaled_support(family, column)
                 if len(support):
                     found = own.rows(support)
-                    out[family.numbers, c] = scores_each(family, found, some, found, some, self.n_jobs)
+                    out[family.numbers, c] = scores_each(family, found, some, found, some, self.n_jobs, self.wave_bytes)
         return out * self.factors[:, None]
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         scaled = weights * self.factors
-        out = np.zeros((len(rows), self.n if cols is None else len(cols)))
+        out: np.ndarray | None = None
         for family in self.families:
             if not scaled[family.numbers].any():
                 continue
@@ -138,8 +149,8 @@ class LinaddGram(Gram):
             if roots is not None:
                 part *= roots[rows][:, None]
                 part *= roots if cols is None else roots[cols]
-            out += part
-        return out
+            out = part if out is None else np.add(out, part, out=out)
+        return np.zeros((len(rows), self.n if cols is None else len(cols))) if out is None else out
 
     def diag(self, weights: np.ndarray) -> np.ndarray:
         total = np.zeros(self.n)  # one term at a time: there may be thousands of them

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..parallel import blocks
 from ..views import Views
-from .base import Gram
+from .base import BLOCK_BYTES, Gram, block_rows
 from .coordinates import Coordinates, JoinedCoordinates
 
 
@@ -16,6 +17,7 @@ class StackedGram(Gram):
 
     def __init__(self, grams: Sequence[Gram]) -> None:
         self.grams = list(grams)
+        self.second_order = min(gram.second_order for gram in grams)
         self._ends = np.cumsum([gram.n_terms for gram in grams])
         super().__init__(
             [term for gram in grams for term in gram.terms],
@@ -132,7 +134,11 @@ class StackedGram(Gram):
             if held is None:
                 return None
             K, factor = held
-            total = factor * K if total is None else total + factor * K
+            if total is None:
+                total = np.multiply(K, factor, dtype=np.float64)
+            else:
+                for rows in blocks(self.n, block_rows(BLOCK_BYTES, self.n)):
+                    total[rows] += factor * K[rows]
         if total is None:
             total = np.zeros((self.n, self.n))
         if diagonal is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..kernels.weighted_degree import code_matrix, planes_of
 from ..parallel import blocks, for_blocks
 from ..sequences import SequenceSet
-from .base import BLOCK_BYTES
+from .base import BLOCK_BYTES, WAVE_BYTES
 from .families import Family, block_of, is_even
 
 #: With fewer support sequences than the first, or fewer new ones than the second, comparing pairs is quicker. Measured
@@ -22,8 +22,9 @@ FEW_SUPPORT, FEW_QUERIES = 200, 1_000
 UNEVEN_PAIR, APART_PAIR, APART_LOOKUP = 20.0, 2.0, 5.5
 #: Positions whose tables are built in one go, at most; fewer for more than this many support letters.
 MAX_POSITIONS, MAX_LETTERS = 24, 2_400_000
-#: Bytes of tables that are held at a time; where all positions take more, queries pass several times.
-WAVE_BYTES = 512 * 2**20
+#: Bytes of every different word that is longer than tables are deep: of at most 64 bits (measured: 32 to 38), and of
+#: any other (60).
+TRIE_BYTES, LONG_TRIE_BYTES = 38, 60
 #: Queries that pass the tables together, and up to how many they are remembered in the form that tables read.
 CHUNK, REMEMBERED = 1 << 17, 200_000
 #: Fewer queries than this do not make up for bringing the tables into the cache once more.
@@ -56,21 +57,21 @@ class Words:
 
     def ranges(self, first: int, last: int) -> list[slice]:
         """Cut positions into ranges whose tables are built in one go."""
-        size = max(2, min(MAX_POSITIONS, MAX_LETTERS // max(1, len(self.coef))))
-        return [slice(first + part.start, first + part.stop) for part in blocks(last - first, size)]
+        parts = blocks(last - first, positions_at_once(len(self.coef)))
+        return [slice(first + part.start, first + part.stop) for part in parts]
 
     def used(self) -> list[slice]:
         """Return the ranges of the positions that have any weight."""
         starts = np.flatnonzero(self.table.any(axis=1))
         return self.ranges(int(starts[0]), int(starts[-1]) + 1) if len(starts) else []
 
-    def waves(self, ranges: Sequence[slice], n_jobs: int) -> Iterator[list[tuple[slice, Any]]]:
+    def waves(self, ranges: Sequence[slice], n_jobs: int, most: int = WAVE_BYTES) -> Iterator[list[tuple[slice, Any]]]:
         """Yield ranges with their tables: all of them at once where they fit, else as many as do."""
         if not ranges:
             return
         width = ranges[0].stop - ranges[0].start
         one = table_bytes(len(self.coef), self.n_letters, width, self.table.shape[1])
-        size = max(n_jobs, WAVE_BYTES // one)
+        size = max(n_jobs, most // one)
         for wave in blocks(len(ranges), size):
             yield self.build_all(ranges[wave], n_jobs)
 
@@ -137,11 +138,20 @@ def _moved(letters: np.ndarray, coef: np.ndarray, moves: list[tuple[int, float]]
     return copies.reshape(length, -1), np.multiply.outer(weights, coef).ravel()
 
 
-def table_bytes(n_words: int, n_letters: int, n_positions: int, degree: int) -> int:
-    """Return what the tables of so many words at every position take, roughly and rather too much."""
-    from .._fast.forest import table_depth
+def positions_at_once(n_words: int) -> int:
+    """Return of how many positions tables are built in one go."""
+    return max(2, min(MAX_POSITIONS, MAX_LETTERS // max(1, n_words)))
 
-    return int(n_positions * (64 * n_words + 16 * n_letters ** table_depth(n_words, n_letters, degree)))
+
+def table_bytes(n_words: int, n_letters: int, n_positions: int, degree: int) -> int:
+    """Return what the tables of so many random words at every position take: hardly less than those of any others."""
+    from .._fast.forest import level_offset, table_depth
+
+    depth = table_depth(n_words, n_letters, degree)
+    most = float(n_letters) ** min(degree, 64)
+    each = TRIE_BYTES if n_letters == 4 and degree <= 32 else LONG_TRIE_BYTES
+    tries = -each * most * np.expm1(-n_words / most) if degree > depth else 0.0  # of the words that differ
+    return int(n_positions * (8 * level_offset(n_letters, depth + 1) + 4 * n_letters**depth + tries))
 
 
 def words_of(family: Family, table: np.ndarray, support: SequenceSet, coef: np.ndarray) -> Words:
@@ -205,16 +215,22 @@ def add_up(wave: Sequence[tuple[slice, Any]], queries: SequenceSet, exact: bool,
 
 
 def scores(
-    family: Family, table: np.ndarray, support: SequenceSet, coef: np.ndarray, queries: SequenceSet, n_jobs: int = 1
+    family: Family,
+    table: np.ndarray,
+    support: SequenceSet,
+    coef: np.ndarray,
+    queries: SequenceSet,
+    n_jobs: int = 1,
+    most: int = WAVE_BYTES,
 ) -> np.ndarray:
-    """Return Σ_q coef[q] k(support q, query) with a weight per position and degree, (n,)."""
+    """Return Σ_q coef[q] k(support q, query) with a weight per position and degree, (n,); `most`: bytes of tables."""
     out = np.zeros(len(queries))
     if not (table.any() and len(support) and len(queries)):
         return out
     if are_few(len(support), len(queries), pair_time(table)):
         return _compared(family, table, support, coef, queries, n_jobs)
     words = words_of(family, table, support, coef)
-    for wave in words.waves(words.used(), n_jobs):
+    for wave in words.waves(words.used(), n_jobs, most):
         add_up(wave, queries, words.exact, out, n_jobs)
         del wave  # before the next one is built
     return out
@@ -237,11 +253,12 @@ def scores_each(
     queries: SequenceSet,
     left: np.ndarray | None,
     n_jobs: int = 1,
+    most: int = WAVE_BYTES,
 ) -> np.ndarray:
     """Return the scores of every term, (n_terms, n), or their products with `left`, (n_terms,)."""
     scales, base = np.array(family.scales), family.base(support.require_length())
     if not family.by_degree and not family.by_position:
-        row = scores(family, base, support, coef, queries, n_jobs)
+        row = scores(family, base, support, coef, queries, n_jobs, most)
         return np.multiply.outer(scales, row if left is None else row @ left)
     at_once = family.by_degree and not family.by_position and not family.core.shift and is_even(base)
     pairs = APART_PAIR if at_once else len(scales) * (pair_time(base) if not family.by_position else UNEVEN_PAIR)
@@ -254,7 +271,7 @@ def scores_each(
     # chunks, and the order of all sums, depend neither on the threads nor on how many tables are held at a time
     size = max(1, min(CHUNK, BLOCK_BYTES // (8 * max((rows.n_rows for rows in ranges.values()), default=1))))
     out = np.zeros((len(scales), -(-len(queries) // size) if left is not None else len(queries)))
-    for wave in words.waves(served, n_jobs):
+    for wave in words.waves(served, n_jobs, most):
 
         def work(part: slice, wave: Sequence[tuple[slice, Any]] = wave) -> None:
             asked = queries_of(queries, part, words.exact)

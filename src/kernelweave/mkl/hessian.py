@@ -164,12 +164,14 @@ def machine_hessian(problem: Problem, step: Step, machine: Machine, state: DualS
     F, ridge = free_samples(machine, state)
     if len(F) < 2:
         return np.zeros((len(some), len(some)))
-    n_free = len(F)
-    if n_free > MAX_FREE:
-        picked = np.linspace(0, n_free - 1, MAX_FREE).astype(int)
+    n_free, K = len(F), problem.combined(step.weights)
+    most = MAX_FREE if K.matrix is not None else problem.gram.second_order
+    if n_free > most:
+        picked = np.linspace(0, n_free - 1, most).astype(int)
         F, ridge = F[picked], ridge[picked]
-    A, Q = problem.combined(step.weights).block(F, F), problem.gram.apply_some(some, F, state.coef).T
-    if n_free <= MAX_FREE:
+    Q = problem.gram.apply_some(some, F, state.coef).T
+    A = K.block(F, F)
+    if n_free <= most:
         return bordered_solve(A, ridge, Q)
     # The curvature grows with the free samples by a power that half of the chosen ones tell. A model of it is enough:
     # the line search judges by the true objective.

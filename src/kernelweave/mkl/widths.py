@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .. import clock
 from ..dual import Machine
+from ..gram import MAX_GATHERED
+from ..gram.base import block_rows
 from ..gram.dense import DenseGram
 from ..kernels import RBF
 from ..norms import Fixed
+from ..parallel import blocks
 from ..views import ArrayViews
 from .base import Problem, Step
 from .hessian import bordered_solve, free_samples
 
+#: Bytes of derivatives that are computed at a time.
+BLOCK_BYTES = 4 * 2**20
 #: Widths are looked for between these, in units of one over the squared spread of the features.
 LOWEST, HIGHEST = 1e-8, 1e3
 #: A width of less than this share of the largest is reported as zero: the feature is not used.
@@ -89,6 +94,20 @@ def learn_widths(
 
 
 @dataclass
+class Along:
+    """Derivatives in log gamma for one vector a: of K a, (n, d), and of a'K a, (d,) and (d, d)."""
+
+    each: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+
+def widths_bytes(n: int) -> float:
+    """Return what a search for widths takes: matrices at two points, and of the free samples, and blocks."""
+    return 2 * 8.0 * n * n + max(4.0 * BLOCK_BYTES, 8.0 * min(n, MAX_GATHERED) ** 2)
+
+
+@dataclass
 class Scale:
     """What the kernel is multiplied with, and how that changes with the widths.
 
@@ -103,15 +122,12 @@ class Scale:
         p = self.share / self.share.sum()
         return 1.0 if self.scaling is None else self._unit() / max(1.0 - float(p @ K @ p), 1e-12)
 
-    def derivatives(self, K: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the factor's gradient and Hessian in log gamma, where ∂K = flat · K."""
-        d = flat.shape[1]
+    def derivatives(self, K: np.ndarray, along: Callable[[np.ndarray], Along]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the factor's gradient and Hessian in log gamma, where `along` gives the derivatives of a'K a."""
+        shared = along(self.share / self.share.sum())
+        dv, ddv = -shared.first, -shared.second
         if self.scaling is None:
-            return np.zeros(d), np.zeros((d, d))
-        p = self.share / self.share.sum()
-        shared = (np.outer(p, p) * K).reshape(-1, 1) * flat
-        dv = -shared.sum(axis=0)
-        ddv = np.diag(dv) - flat.T @ shared
+            return np.zeros_like(dv), np.zeros_like(ddv)
         inverse = self.value(K) / self._unit()
         return -self._unit() * inverse**2 * dv, self._unit() * inverse**2 * (2.0 * inverse * np.outer(dv, dv) - ddv)
 
@@ -129,8 +145,7 @@ def _descend(
     deadline: float,
 ) -> tuple[np.ndarray, list[float]]:
     """Return where Newton's method with backtracking ends, and the objectives on the way."""
-    distances = (X[:, None, :] - X[None, :, :]) ** 2
-    point = _Point(distances, machines, scale, theta, None, deadline)
+    point = _Point(X, machines, scale, theta, None, deadline)
     history = [point.step.upper]
     for _ in range(max_iter):
         gradient, hessian = point.derivatives()
@@ -143,7 +158,7 @@ def _descend(
         length, better = 1.0, None
         while length > 1e-3:
             target = np.clip(theta + length * direction, np.log(LOWEST), np.log(HIGHEST))
-            trial = _Point(distances, machines, scale, target, point.step, deadline)
+            trial = _Point(X, machines, scale, target, point.step, deadline)
             if trial.step.upper < point.step.upper + 1e-4 * float(gradient @ (target - theta)):
                 better = trial
                 break
@@ -163,39 +178,49 @@ class _Point:
 
     def __init__(
         self,
-        distances: np.ndarray,
+        X: np.ndarray,
         machines: Sequence[Machine],
         scale: Scale,
         theta: np.ndarray,
         start: Step | None,
         deadline: float,
     ) -> None:
-        self.distances, self.scale, self.gamma = distances, scale, np.exp(theta)
-        n = len(distances)
-        self.K = np.exp(-distances @ self.gamma)
-        gram = DenseGram([RBF()], ArrayViews(np.empty((n, 1))), [self.K], factors=np.array([scale.value(self.K)]))
+        self.X, self.scale, self.gamma = X, scale, np.exp(theta)
+        n, wide = len(X), X * np.sqrt(self.gamma)
+        from .._fast.vectors import squared_distances
+
+        self.K = squared_distances(wide, np.ascontiguousarray(wide.T))
+        np.exp(np.negative(self.K, out=self.K), out=self.K)
+        gram = DenseGram([RBF()], ArrayViews(np.zeros((n, 1))), [self.K], factors=np.array([scale.value(self.K)]))
         self.problem = Problem(gram, machines, Fixed(), tol=1e-6, deadline=deadline)
         self.step = self.problem.solve(np.ones(1), None if start is None else start.states, 1e-8)
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient and Hessian of the objective in log gamma."""
-        n, d = len(self.K), len(self.gamma)
-        flat = self.distances.reshape(-1, d) * -self.gamma  # ∂K = flat · K
-        KD = self.K.reshape(-1, 1) * flat
+        d = len(self.gamma)
         # the factor depends on the widths too
-        scale, (ds, dds) = self.scale.value(self.K), self.scale.derivatives(self.K, flat)
+        scale, (ds, dds) = self.scale.value(self.K), self.scale.derivatives(self.K, self._along)
         gradient, hessian = np.zeros(d), np.zeros((d, d))
         for machine, state in zip(self.problem.machines, self.step.states, strict=True):
             a = state.coef
-            M = (np.outer(a, a) * self.K).reshape(-1, 1)
-            first, second, quad = (M * flat).sum(axis=0), flat.T @ (M * flat), float(M.sum())
-            second += np.diag(first)
+            found, quad = self._along(a), float(a @ (self.K @ a))
+            first, second = found.first, found.second
             gradient -= 0.5 * (scale * first + quad * ds)
             hessian -= 0.5 * (scale * second + np.outer(ds, first) + np.outer(first, ds) + quad * dds)
             F, ridge = free_samples(machine, state)
             if len(F) >= 2:
-                Ka = self.K[F] @ a
-                Q = scale * np.einsum("fjd,j->fd", KD.reshape(n, n, d)[F], a) + np.outer(Ka, ds)
-                A = scale * self.K[np.ix_(F, F)]
-                hessian += bordered_solve(A, ridge, Q)
+                Q = scale * found.each[F] + np.outer(self.K[F] @ a, ds)
+                hessian += bordered_solve(scale * self.K[np.ix_(F, F)], ridge, Q)
         return gradient, hessian
+
+    def _along(self, a: np.ndarray) -> Along:
+        """Return the derivatives of K a and of a'K a, a few rows of K at a time: ∂K = D · K has n² d numbers."""
+        (n, d), X = self.X.shape, self.X
+        each, second = np.empty((n, d)), np.zeros((d, d))
+        for part in blocks(n, block_rows(BLOCK_BYTES, n * d)):
+            D = ((X[part, None, :] - X) ** 2 * -self.gamma).reshape(-1, d)
+            KDa = (self.K[part] * a).reshape(-1, 1) * D
+            each[part] = KDa.reshape(-1, n, d).sum(axis=1)
+            second += D.T @ (KDa * np.repeat(a[part], n)[:, None])
+        first = a @ each
+        return Along(each, first, second + np.diag(first))
