@@ -336,7 +336,7 @@ def _settings(rng, task, kind, loss, kernels, wrong):
         solver = "auto"
     settings = {"norm": norm, "solver": solver, "dual": _dual(rng, kernels, loss)}
     settings |= {"scaling": [None, "trace", "variance"][rng.choice(3, p=[0.15, 0.15, 0.7])]}
-    settings |= {"tol": float(rng.choice([1e-3, 1e-4, 1e-6, 1e-8])), "max_iter": 300, "max_seconds": 60.0}
+    settings |= {"tol": float(rng.choice([1e-3, 1e-4, 1e-6, 1e-8])), "max_iter": 300, "max_seconds": 600.0}
     if loss in ("squared", "squared_hinge") and task != "one_class" and solver != "two_stage" and rng.random() < 0.25:
         settings["learn_C"], settings["dual"] = True, "auto"
     return settings

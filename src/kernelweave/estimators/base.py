@@ -154,7 +154,7 @@ class BaseMKL(BaseEstimator):
     def _binding(self, kernel: Kernel, X: Views) -> dict[str, Any]:
         """Return what `bind` has to know of the fit."""
         free, ridged = self._matrix_free(kernel, X), bool(getattr(self, "learn_C", False))
-        return dict(matrix_free=free, n_jobs=count_jobs(self.n_jobs), on_all=self._on_all(), ridged=ridged)
+        return {"matrix_free": free, "n_jobs": count_jobs(self.n_jobs), "on_all": self._on_all(), "ridged": ridged}
 
     def _shared(self) -> bool:
         return True
