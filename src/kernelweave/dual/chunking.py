@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ..engines import engine_kind
 from ..gram import Combined
+from ..losses import BoxQP
+from .base import DualState
 from .smo import SMO
 
 
@@ -17,10 +20,27 @@ class Chunking(SMO):
     ----------
     working_set : int
         Q.
+    store : {"auto", "table", "hash", "sorted", "trie", "suffix"}
+        What keeps the words of the changed samples while the words of all samples are looked up (section 4.3.1 of the
+        paper): a number for every possible word, a hash table, a sorted array, a trie, or a suffix array. All give the
+        same machine. "auto" is the quickest.
     """
 
     name = "chunking"
     matrix_free = True
 
+    def __init__(self, working_set: int = 512, store: str = "auto") -> None:
+        super().__init__(working_set)
+        if store != "auto":
+            engine_kind(store)
+        self.store = store
+
+    def advance(self, qp: BoxQP, K: Combined, state: DualState) -> DualState:
+        return super().advance(qp, K.kept_in(self.store), state)
+
     def _in_sets(self, K: Combined) -> bool:
         return True
+
+    def __repr__(self) -> str:
+        store = "" if self.store == "auto" else f", store={self.store!r}"
+        return f"Chunking(working_set={self.working_set}{store})"

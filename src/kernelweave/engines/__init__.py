@@ -1,5 +1,6 @@
 """Sparse vectors indexed by k-mers: five ways to keep one, and the rule that picks among them."""
 
+from ..errors import InputError
 from .base import Engine
 from .hash_table import HashTable
 from .sorted_array import SortedArray
@@ -16,7 +17,7 @@ ENGINES = (Table, SortedArray, HashTable, Trie, SuffixArray)
 SMALL_TABLE = 1 << 20
 TABLE_PER_KMER = 32
 
-__all__ = ["ENGINES", "Engine", "HashTable", "SortedArray", "SuffixArray", "Table", "Trie", "choose"]
+__all__ = ["ENGINES", "Engine", "HashTable", "SortedArray", "SuffixArray", "Table", "Trie", "choose", "engine_kind"]
 
 
 def choose(k: int, bits: int = 2, n_kmers: int = 0) -> Engine:
@@ -26,3 +27,11 @@ def choose(k: int, bits: int = 2, n_kmers: int = 0) -> Engine:
     if Table.can_hold(k, bits) and (1 << (k * bits)) <= max(SMALL_TABLE, TABLE_PER_KMER * n_kmers):
         return Table(k, bits)
     return HashTable(k, bits)
+
+
+def engine_kind(name: object) -> type[Engine]:
+    """Return the engine of that name."""
+    for kind in ENGINES:
+        if kind.name == name:
+            return kind
+    raise InputError(f"A store is 'auto' or one of {[kind.name for kind in ENGINES]}; got {name!r}.")

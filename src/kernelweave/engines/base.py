@@ -7,6 +7,7 @@ with offsets (n + 1,) int64; code 255 is an ambiguous letter, and k-mers that ho
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,14 @@ from kernelweave.errors import InputError
 
 class Engine(ABC):
     """The vector v with v[u] = sum of the values added for the k-mer u."""
+
+    name: ClassVar[str]
+    #: What it cannot hold, in words.
+    limit: ClassVar[str] = "its words take 64 bits at the most"
+    #: True where one look-up also finds the sums of all that begins like a k-mer: `lookup_prefixes`.
+    finds_prefixes: ClassVar[bool] = False
+    #: True where whole texts are added and looked up rather than one k-mer after another.
+    reads_texts: ClassVar[bool] = False
 
     def __init__(self, k: int, bits: int = 2):
         if not self.can_hold(k, bits):
@@ -43,6 +52,10 @@ class Engine(ABC):
     @abstractmethod
     def lookup(self, features: ArrayLike) -> np.ndarray:
         """v[features], zero where nothing was added."""
+
+    def lookup_prefixes(self, features: ArrayLike, beta: ArrayLike) -> np.ndarray:
+        """Sum over d = 1 .. k of beta[d - 1] times the sum of all values whose k-mers share the first d letters."""
+        raise NotImplementedError
 
     @abstractmethod
     def items(self) -> tuple[np.ndarray, np.ndarray]:

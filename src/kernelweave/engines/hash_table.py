@@ -11,6 +11,8 @@ from .base import Engine, as_pairs
 class HashTable(Engine):
     """Any k-mer of 64 bits; quick to add to and to ask, also in turns."""
 
+    name = "hash"
+
     def clear(self) -> None:
         self._keys = np.zeros(64, np.uint64)
         self._entries = np.full(64, -1)

@@ -11,6 +11,8 @@ from .base import Engine, as_pairs
 class SortedArray(Engine):
     """Additions are collected and sorted in at the next question; lookup is a binary search."""
 
+    name = "sorted"
+
     def clear(self) -> None:
         self._features = np.zeros(0, np.uint64)
         self._values = np.zeros(0)

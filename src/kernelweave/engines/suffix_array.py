@@ -14,6 +14,10 @@ class SuffixArray(Engine):
     `add` and `lookup` of single features need k * bits <= 64; `add_sequences` and `lookup_sequences` do not.
     """
 
+    name = "suffix"
+    limit = "it holds texts, where all words of one length count, wherever they stand and as often as they occur"
+    reads_texts = True
+
     @staticmethod
     def can_hold(k: int, bits: int) -> bool:
         return k >= 1 and bits >= 1

@@ -14,6 +14,9 @@ MAX_INDEX_BITS = 28
 class Table(Engine):
     """Direct reads and writes; memory 2^(k * bits). Best for short k-mers of small alphabets."""
 
+    name = "table"
+    limit = f"it has a number for every possible word, which may take {MAX_INDEX_BITS} bits at the most"
+
     @staticmethod
     def can_hold(k: int, bits: int) -> bool:
         return k >= 1 and k * bits <= MAX_INDEX_BITS

@@ -11,6 +11,9 @@ from .base import Engine, as_pairs
 class Trie(Engine):
     """Array-based trie with aggregated weights: each node holds the sum of all values added below it."""
 
+    name = "trie"
+    finds_prefixes = True
+
     def clear(self) -> None:
         self._keys = np.zeros(64, np.uint64)
         self._entries = np.full(64, -1)
@@ -34,7 +37,6 @@ class Trie(Engine):
         return self.lookup_prefixes(features, np.arange(1, self.k + 1) == self.k)
 
     def lookup_prefixes(self, features: ArrayLike, beta: ArrayLike) -> np.ndarray:
-        """Sum over d = 1 .. k of beta[d - 1] times the weight of the first d letters: the weighted degree sum."""
         from kernelweave._fast.tries import trie_lookup
 
         features, beta = np.ascontiguousarray(features, np.uint64), np.ascontiguousarray(beta, np.float64)

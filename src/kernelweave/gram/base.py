@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
@@ -123,6 +124,13 @@ class Gram:
         """Return Σ_m weights[m] K_m[:, rows] @ coef, for coef given at these rows only."""
         return self.block(rows, None, weights).T @ coef
 
+    def rows_times_in(self, store: str, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return `rows_times` by way of the normal, which is kept in the engine of that name."""
+        raise InputError(
+            f"store={store!r} keeps the words of sequences, and {self.terms[0]!r} has none that can be listed. "
+            'Use store="auto", which works for every kernel.'
+        )
+
     def diag(self, weights: np.ndarray) -> np.ndarray:
         """Return the diagonal of Σ_m weights[m] K_m."""
         return (weights * self.factors) @ self.diag_each()
@@ -213,9 +221,19 @@ class Combined:
         owner: Any = gram  # None only where there is a matrix
         values: Any = weights
         self.gram, self.weights = owner, values
+        #: The engine that keeps the normal in products with rows; "auto" leaves it to the gram.
+        self.store = "auto"
         self.n: int = len(matrix) if matrix is not None else owner.n
         #: What an identity among the terms adds to the diagonal, or None.
         self.ridge: np.ndarray | None = None if gram is None else owner.ridge(weights)
+
+    def kept_in(self, store: str) -> Combined:
+        """Return the same kernel, without its matrix, whose products with rows keep the normal in that engine."""
+        if store == "auto" or self.gram is None:
+            return self
+        twin = Combined(None, 1.0, self.gram, self.weights)
+        twin.store = store
+        return twin
 
     def apply(self, coef: np.ndarray) -> np.ndarray:
         """Return K @ coef."""
@@ -228,6 +246,8 @@ class Combined:
 
     def rows_times(self, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """Return K[:, rows] @ coef."""
+        if self.store != "auto":
+            return self.gram.rows_times_in(self.store, rows, coef, self.weights)
         if self.matrix is None:
             return self.gram.rows_times(rows, coef, self.weights)
         from .._fast.dense import rows_times

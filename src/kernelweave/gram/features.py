@@ -13,6 +13,7 @@ from ..views import Views
 from .base import BLOCK_BYTES, Gram, support_of
 from .coordinates import Coordinates, ListedCoordinates
 from .feature_map import FeatureMap
+from .stores import listed_scores
 
 #: Rows that one thread looks up before it asks for more.
 ROW_BLOCK = 256
@@ -166,6 +167,16 @@ class FeatureGram(Gram):
         out = np.zeros((self.n, columns.shape[1]))
         for m in np.flatnonzero(scaled):
             self._times(int(m), np.asarray(rows), columns, scaled[m], out)
+        return out.reshape(self.n, *coef.shape[1:])
+
+    def rows_times_in(self, store: str, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        scaled, columns = weights * self.factors, _columns(coef)
+        out = np.zeros((self.n, columns.shape[1]))
+        for m in np.flatnonzero(scaled):
+            for group, part in zip(self.maps[m].groups, self.maps[m].keep(), strict=True):
+                for c, column in enumerate(columns.T):
+                    found = listed_scores(store, group, part, self.X, np.asarray(rows), column, self.n_jobs)
+                    out[:, c] += scaled[m] * found
         return out.reshape(self.n, *coef.shape[1:])
 
     def quad_columns(self, coef: np.ndarray) -> np.ndarray:

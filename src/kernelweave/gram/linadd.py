@@ -13,6 +13,7 @@ from ..views import Views
 from .base import WAVE_BYTES, Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
+from .stores import placed_scores
 from .tables import Tables, positions_at_once, scores, scores_each, table_bytes, words_of
 
 
@@ -163,6 +164,19 @@ class LinaddGram(Gram):
         full = np.zeros((self.n, *coef.shape[1:]))
         full[rows] = coef
         return self.apply(full, weights)
+
+    def rows_times_in(self, store: str, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        scaled, columns = weights * self.factors, coef[:, None] if coef.ndim == 1 else coef
+        out = np.zeros((self.n, columns.shape[1]))
+        for family in self.families:
+            own, roots = family.sequences(self.X), self._roots_of(family)
+            table = family.table(own.require_length(), scaled[family.numbers])
+            for c, column in enumerate(columns.T if table.any() and len(rows) else ()):
+                some = column if roots is None else column * roots[rows]
+                words = words_of(family, table, own.rows(rows), some)
+                found = placed_scores(store, family.core, words, own, self.n_jobs)
+                out[:, c] += found if roots is None else found * roots
+        return out.reshape(self.n, *coef.shape[1:])
 
     # -- tables to keep ----------------------------------------------------------------------------------------------
 

@@ -114,6 +114,15 @@ class StackedGram(Gram):
         parts = zip(self.grams, self._split(weights), strict=True)
         return np.sum([gram.rows_times(rows, coef, part) for gram, part in parts], axis=0)
 
+    def rows_times_in(self, store: str, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if all(gram.has_blocks for gram in self.grams):
+            return super().rows_times_in(store, rows, coef, weights)
+        out = np.zeros((self.n, *coef.shape[1:]))
+        for gram, part in zip(self.grams, self._split(weights), strict=True):  # numbers have no words to keep
+            plain = gram.has_blocks
+            out += gram.rows_times(rows, coef, part) if plain else gram.rows_times_in(store, rows, coef, part)
+        return out
+
     def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return np.concatenate([gram.block_each(rows, cols) for gram in self.grams])
 

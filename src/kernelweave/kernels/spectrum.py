@@ -94,7 +94,7 @@ class Spectrum(ExplicitKernel):
             return KeyVocabulary(partial(canonical_keys, complement=alphabet.complement_table, **given), bits)
         if d * alphabet.bits > 64:
             return LongVocabulary(d, alphabet.bits, alphabet.size)
-        return KeyVocabulary(partial(spectrum_keys, **given), d * alphabet.bits)
+        return KeyVocabulary(partial(spectrum_keys, **given), d * alphabet.bits, word=d)
 
     def choices(self, X: Views, by: tuple[str, ...]) -> Iterator[dict[str, int]]:
         return ({"degree": d} for d in self.lengths())

@@ -26,6 +26,15 @@ Keys = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 class Vocabulary:
     """Numbers for features: `fit` gives them out, `map` uses them and leaves out features without one."""
 
+    #: Bits of the key that every feature has (`keys_of`); None where a feature may be longer than any key.
+    key_bits: int | None = None
+    #: Letters of a word where the features are all words of a text, as they stand there; None where they are not.
+    word: int | None = None
+
+    def keys_of(self, ids: np.ndarray) -> np.ndarray:
+        """Return the keys of features that have numbers, uint64."""
+        raise NotImplementedError
+
     def most(self, n_letters: float) -> float:
         """Return how many different features a sequence of so many letters has, at the most."""
         return n_letters
@@ -58,14 +67,20 @@ class KeyVocabulary(Vocabulary):
         Bits of a key.
     growth : int
         Keys per letter, at the most.
+    word : int or None
+        Letters of a word where the keys are all words of a text.
     """
 
-    def __init__(self, keys: Keys, bits: int, growth: int = 1) -> None:
+    def __init__(self, keys: Keys, bits: int, growth: int = 1, word: int | None = None) -> None:
         self.keys, self.bits, self.growth = keys, bits, growth
+        self.key_bits, self.word = bits, word
         self.table = bits <= TABLE_BITS
         #: The features in order: feature number i is dictionary[i]; None where a key is its own number.
         self.dictionary: np.ndarray | None = None
         self._slots, self._entries = np.zeros(64, np.uint64), np.full(64, -1)
+
+    def keys_of(self, ids: np.ndarray) -> np.ndarray:
+        return ids.astype(np.uint64) if self.dictionary is None else self.dictionary[ids]
 
     def most(self, n_letters: float) -> float:
         return min(self.growth * n_letters, 2.0**self.bits)
@@ -156,6 +171,7 @@ class LongVocabulary(Vocabulary):
 
     def __init__(self, k: int, bits: int, size: int) -> None:
         self.k, self.size, self.bits = k, size, bits
+        self.word = k
         self.dictionaries: list[np.ndarray] = []
 
     def _letters(self, sequences: SequenceSet) -> tuple[np.ndarray, np.ndarray, int, int]:
