@@ -167,10 +167,46 @@ def engines(rng: np.random.Generator, n: int) -> None:
         print(f"    {k:<4}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
 
 
+def stores(sizes: tuple[int, ...]) -> None:
+    """Print how long chunking takes with its normal in every engine, as ratios to what it takes by itself."""
+    from kernelweave import MKLClassifier, Spectrum, WeightedDegree
+    from kernelweave.datasets import make_splice_sites
+    from kernelweave.dual import Chunking
+    from kernelweave.errors import InputError
+
+    names = ["auto", *(kind.name for kind in ENGINES)]
+    print("\nTraining by chunking, Q = 512, one thread: CPU seconds, and times as long with a store")
+    print(" " * 38 + "".join(f"{name:>10}" for name in names))
+    for kernel in (Spectrum(k=8), WeightedDegree(degree=8), WeightedDegree(degree=20)):
+        for n in sizes:
+            windows, y = make_splice_sites(n, window=LENGTH, positives=0.2, random_state=0)
+            X = list(windows)
+            cells, plain, objective = [], 0.0, 0.0
+            for name in names:
+                model = MKLClassifier(kernel.normalized(), norm="fixed", dual=Chunking(store=name), tol=1e-3)
+                try:
+                    model.fit(X[:600], y[:600])  # compiles
+                    start = time.process_time()
+                    model.fit(X, y)
+                except InputError:
+                    cells.append("-")
+                    continue
+                seconds = time.process_time() - start
+                plain, objective = plain or seconds, objective or model.objective_
+                np.testing.assert_allclose(model.objective_, objective, rtol=2e-3)
+                cells.append(f"{seconds:.2f} s" if name == "auto" else f"{seconds / plain:.1f}")
+            print(f"    {kernel!r:<26}{n:8,}" + "".join(f"{cell:>10}" for cell in cells), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stores", action="store_true", help="only training with every store")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, without Q = 100,000")
-    quick = parser.parse_args().quick
+    given = parser.parse_args()
+    quick = given.quick
+    if given.stores:
+        stores((2_000,) if quick else (2_000, 8_000))
+        return
     rng = np.random.default_rng(0)
     n = 20_000 if quick else 100_000
     pairs(rng)
@@ -179,6 +215,7 @@ def main() -> None:
     threads(rng, n)
     for size in (200, 1000) if quick else (200, 5000):
         engines(rng, size)
+    stores((2_000,) if quick else (2_000, 8_000))
 
 
 if __name__ == "__main__":

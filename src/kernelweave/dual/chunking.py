@@ -23,7 +23,7 @@ class Chunking(SMO):
     store : {"auto", "table", "hash", "sorted", "trie", "suffix"}
         What keeps the words of the changed samples while the words of all samples are looked up (section 4.3.1 of the
         paper): a number for every possible word, a hash table, a sorted array, a trie, or a suffix array. All give the
-        same machine. "auto" is the quickest.
+        same machine. "auto" is the quickest, and alone counts in `memory`: a table may take 2 GB.
     """
 
     name = "chunking"

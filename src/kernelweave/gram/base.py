@@ -215,6 +215,7 @@ class Combined:
         factor: float = 1.0,
         gram: Gram | None = None,
         weights: np.ndarray | None = None,
+        store: str = "auto",
     ) -> None:
         #: The matrix (or None) and the number it has to be multiplied with.
         self.matrix, self.factor = matrix, factor
@@ -222,7 +223,7 @@ class Combined:
         values: Any = weights
         self.gram, self.weights = owner, values
         #: The engine that keeps the normal in products with rows; "auto" leaves it to the gram.
-        self.store = "auto"
+        self.store = store
         self.n: int = len(matrix) if matrix is not None else owner.n
         #: What an identity among the terms adds to the diagonal, or None.
         self.ridge: np.ndarray | None = None if gram is None else owner.ridge(weights)
@@ -231,9 +232,7 @@ class Combined:
         """Return the same kernel, without its matrix, whose products with rows keep the normal in that engine."""
         if store == "auto" or self.gram is None:
             return self
-        twin = Combined(None, 1.0, self.gram, self.weights)
-        twin.store = store
-        return twin
+        return Combined(None, 1.0, self.gram, self.weights, store)
 
     def apply(self, coef: np.ndarray) -> np.ndarray:
         """Return K @ coef."""

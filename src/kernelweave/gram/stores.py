@@ -17,7 +17,7 @@ from .feature_map import Group
 from .tables import CHUNK, Words, queries_of
 
 #: Words that are looked up at a time, and positions whose scores are added up before those of others.
-BLOCK_WORDS, BLOCK_POSITIONS = 1 << 20, 8
+BLOCK_WORDS, BLOCK_POSITIONS = 1 << 18, 8
 
 
 def listed_scores(
