@@ -273,6 +273,7 @@ class Result:
     stop_reason: str
     history: list[dict[str, Any]]
     n_solves: int
+    interrupted: bool = False
     #: How the weights were chosen, where that was done before any machine (`Solver.first_stage`).
     stage: Any = None
 
@@ -299,9 +300,9 @@ def run(
     """Run a solver: the only loop that stops, logs and warns.
 
     Stops when the best upper and the best lower bound seen are within `problem.tol` of each
-    other, after `max_iter` steps, at the problem's deadline, on an interrupt, or when `patience`
-    steps brought nothing ("stalled"). The bounds stay valid whatever the reason. After every step,
-    `callback` gets its entry of the history, and `keep` the step.
+    other, after `max_iter` steps, at the problem's deadline, on an interrupt, or when `patience` steps brought nothing
+    ("stalled"). The bounds stay valid whatever the reason. After every step, `callback` gets its entry of the history,
+    and `keep` the step.
     """
     solver.check(problem)
     started, steps = time.monotonic(), solver.steps(problem)
@@ -318,7 +319,6 @@ def run(
             if problem.convex and not problem.gram.single:
                 check_bounds(upper, lower, slack, problem)
             gap = relative_gap(upper, lower)
-            # gains by luck, as rounding makes them, are no progress
             last, since = (gap, 0) if gap < (HARD_GAIN if problem.hard else 1.0) * last else (last, since + 1)
             history.append(
                 {
@@ -346,7 +346,7 @@ def run(
     except KeyboardInterrupt:
         if best is None:
             raise
-        reason = "interrupted"
+        problem.interrupted, reason = True, "interrupted"
     finally:
         steps.close()
     assert best is not None
@@ -358,7 +358,7 @@ def run(
             check_bounds(upper, lower, slack, problem)
         if reason == "converged" and relative_gap(upper, lower) > problem.tol:
             reason = "stalled"
-    return Result(best, upper, lower, reason, history, problem.n_solves)
+    return Result(best, upper, lower, reason, history, problem.n_solves, problem.interrupted)
 
 
 def check_bounds(upper: float, lower: float, slack: float, problem: Problem) -> None:
