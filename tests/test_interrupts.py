@@ -4,28 +4,40 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
-#: What is done again and again until the signal comes.
+from kernelweave import MKLClassifier
+from kernelweave.dual import SMO
+from kernelweave.kernels import RBF
+
+#: What is done again and again, and how often the signal comes.
 WORK = {
-    "fit": "MKLClassifier(RBF(), C=1e3, tol=1e-9).fit(X, y)",
-    "terms": "MKLClassifier(sum([RBF(g) for g in (0.01, 0.1, 1.0)], Linear()), solver='silp').fit(X, y)",
-    "predict": "model.decision_function(many)",
-    "vocabulary": "Mismatch(5, 1)(words)",
-    "matrix": "WeightedDegree(degree=8)(words)",
-    "sequences": "MKLClassifier(Spectrum(4), dual='coordinate').fit(words, labels)",
-    "features": "two_arrays(20_000_000)",
+    "fit": ("MKLClassifier(RBF(), C=1e3, tol=1e-9).fit(X, y)", 5),
+    "terms": ("MKLClassifier(sum([RBF(g) for g in (0.01, 0.1, 1.0)], Linear()), solver='silp').fit(X, y)", 2),
+    "predict": ("model.decision_function(many)", 5),
+    "vocabulary": ("Mismatch(5, 1)(words)", 2),
+    "matrix": ("WeightedDegree(degree=8)(words)", 2),
+    "places": ("Oligo(3)(words[:60])", 2),
+    "sequences": ("MKLClassifier(Spectrum(4), dual='coordinate').fit(words, labels)", 2),
+    "scan": ("list(scan_file(scanned, genome))", 3),
+    "bootstraps": ("refit(); assert 'interrupted' in refit.note; raise KeyboardInterrupt", 3),
+    "features": ("two_arrays(20_000_000)", 2),
 }
+#: Seconds after which an interrupt counts as not heard. The aim is one; a busy machine is given more.
+GUARD = 10.0
 
 SCRIPT = """
-import sys, warnings
+import sys, time, warnings
 import numpy as np
 warnings.simplefilter("ignore")
 from kernelweave import MKLClassifier
 from kernelweave._fast import jit
+from kernelweave.explain import stability
 from kernelweave.kernels import *
+from kernelweave.scan import scan_file
 
 def two_arrays(n):
     total = 0.0
@@ -38,39 +50,129 @@ X = rng.standard_normal((600, 5)); y = np.sign(rng.standard_normal(600))
 many = rng.standard_normal((20000, 5))
 words = ["".join(row) for row in rng.choice(list("ACGT"), (400, 120))]
 labels = np.sign(rng.standard_normal(400))
-model = MKLClassifier(RBF()).fit(X, y)
+if "NAME" == "predict":
+    model = MKLClassifier(RBF()).fit(X, y)
 two_arrays = jit(two_arrays)  # compiled where it is first called
+genome = sys.argv[2]
+if "NAME" == "scan":
+    scanned = MKLClassifier(WeightedDegree(degree=8)).fit(words, labels)
+    with open(genome, "w") as file:
+        file.write(">chromosome\\n" + "".join(rng.choice(list("ACGT"), 200_000)) + "\\n")
+
+kernel_machine = MKLClassifier(RBF() + Linear()).fit(X, y) if "NAME" == "bootstraps" else None
+
+def refit():  # which takes an interrupt as the wish to see what there is
+    refit.note = stability(kernel_machine, X, y, n_bootstrap=999, n_permutations=0).note
 
 def work():
     WORK
 
-work()
-print("ready", flush=True)
-try:
-    while True:
-        work()
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-    sys.exit(130)
+if "NAME" != "bootstraps":
+    work()  # compiles what it needs
+for _ in range(int(sys.argv[1])):
+    try:
+        print("begin", flush=True)
+        while True:
+            work()
+    except KeyboardInterrupt:
+        print("interrupted", time.monotonic(), flush=True)
 """
+
+
+def listening(command):
+    """Start a process that hears Ctrl-C, whoever started us; it is killed if it does not end."""
+    reset = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, preexec_fn=reset, **pipes)
+    watchdog = threading.Timer(120.0, process.kill)
+    watchdog.daemon = True
+    watchdog.start()
+    return process, watchdog
 
 
 @pytest.mark.parametrize("name", WORK)
 def test_row_10_ctrl_c_is_heard_in_every_phase(name, tmp_path):
     rng = np.random.default_rng(sum(map(ord, name)))
-    reset = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
+    work, times = WORK[name]
     script = tmp_path / "work.py"  # compiled functions are kept beside their file
-    script.write_text(SCRIPT.replace("WORK", WORK[name]))
-    process = subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=reset
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    threading.Timer(float(rng.uniform(0.01, 0.4)), process.send_signal, [signal.SIGINT]).start()
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert out == "interrupted\n"
+    script.write_text(SCRIPT.replace("WORK", work).replace("NAME", name))
+    process, watchdog = listening([sys.executable, str(script), str(times), str(tmp_path / "genome.fa")])
+    delays = []
+    for _ in range(times):
+        line = process.stdout.readline()
+        assert line == "begin\n", line + process.stderr.read()
+        time.sleep(rng.uniform(0.01, 0.4))  # the work goes on until the signal comes, however long that takes
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        word, _, heard = process.stdout.readline().partition(" ")
+        assert word == "interrupted", process.stderr.read()
+        delays.append(float(heard) - sent)
+    _, err = process.communicate()
+    watchdog.cancel()
+    print(f"{name}: heard after {max(delays):.3f} s at most")
+    assert process.returncode == 0, err
     assert "SystemError" not in err
+    assert min(delays) > 0
+    assert max(delays) < GUARD
+
+
+#: Where the command is when the signal comes: the function that says so, just before it does its work.
+PHASES = {"preparation": ("kernelweave.estimators.base", "prepare_terms"), "solving": ("kernelweave.dual.SMO", "step")}
+
+COMMAND = """
+import pkgutil, sys
+owner, name = pkgutil.resolve_name(sys.argv.pop(1)), sys.argv.pop(1)
+real = getattr(owner, name)
+
+def announced(*args, **options):
+    print("here", flush=True)
+    while True:  # again and again, so that the signal finds it at work
+        real(*args, **options)
+
+setattr(owner, name, announced)
+from kernelweave.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_row_10_the_command_ends_with_130_in_every_phase(phase, tmp_path):
+    rng = np.random.default_rng(len(phase))
+    table, model = tmp_path / "t.csv", tmp_path / "m.kw"
+    X = np.round(rng.standard_normal((400, 5)), 3)
+    rows = [",".join(map(str, row)) + f",{label}" for row, label in zip(X, rng.choice(["a", "b"], 400), strict=True)]
+    table.write_text("\n".join(["a,b,c,d,e,target", *rows]) + "\n")
+    options = ["fit", str(table), "--target", "target", "--kernel", "RBF(0.1) + RBF(1.0)", "--output", str(model)]
+    process, watchdog = listening([sys.executable, "-c", COMMAND, *PHASES[phase], *options])
+    assert "here\n" in iter(process.stdout.readline, ""), process.stderr.read()
+    time.sleep(rng.uniform(0.01, 0.4))
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    delay = time.monotonic() - sent
+    watchdog.cancel()
+    print(f"{phase}: ended after {delay:.3f} s")
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert delay < GUARD
+    assert not model.exists()
+
+
+def test_row_10_an_interrupt_of_a_fit_that_is_good_enough_already_is_not_lost(monkeypatch):
+    X, y = np.random.default_rng(0).standard_normal((200, 5)), np.repeat([1, -1], 100)
+    step = SMO.step
+
+    def interrupted_when_good(self, machine, K, state):
+        if state.certified(machine).gap <= 1e-3:
+            raise KeyboardInterrupt
+        return step(self, machine, K, state)
+
+    monkeypatch.setattr(SMO, "step", interrupted_when_good)
+    model = MKLClassifier(RBF(), C=1e3)
+    with pytest.raises(KeyboardInterrupt, match="the model is usable"):
+        model.fit(X, y)
+    assert model.converged_
+    assert model.gap_ <= 1e-3
 
 
 def forever(spin, timer):

@@ -111,36 +111,37 @@ def add(space, i, change):
 
 
 @jit
-def rebuild(spaces, a):
-    """Set the normal to sum_i a[i] * sample i."""
+def rebuild(spaces, a, first, last):
+    """Set the normal to sum_i a[i] * sample i: what samples first to last add, and the one with first = 0 clears it."""
     for space in spaces:
-        space.top[:] = 0.0
-        space.nodes[:, 0] = 0.0
-        space.normal[:, 0] = 0.0
-        space.f[:] = 0.0
-        for i in range(len(a)):
+        if first == 0:
+            space.top[:] = 0.0
+            space.nodes[:, 0] = 0.0
+            space.normal[:, 0] = 0.0
+            space.f[:] = 0.0
+        for i in range(first, last):
             if a[i] != 0.0:
                 add(space, i, a[i])
 
 
 @jit
-def read_all(spaces, alone, a, out):
-    """Write f of all samples to out (n,); alone (n,) is the part of the diagonal that is not stored."""
-    for i in range(len(a)):
+def read_all(spaces, alone, a, first, last, out):
+    """Write f of samples first to last to out (n,); alone (n,) is the part of the diagonal that is not stored."""
+    for i in range(first, last):
         out[i] = alone[i] * a[i]
     for space in spaces:
-        for i in range(len(a)):
+        for i in range(first, last):
             out[i] += read(space, i)
 
 
 @jit
-def stored(space, out):
-    """Write the part of the diagonal that is stored to out (n,)."""
+def stored(space, first, last, out):
+    """Write the part of the diagonal that is stored, of samples first to last, to out (n,)."""
     whole = 0.0
     for p in range(space.beta.shape[0]):  # by hand: sum() of a matrix takes seconds to compile
         for k in range(space.beta.shape[1]):
             whole += space.beta[p, k]
-    for i in range(len(out)):
+    for i in range(first, last):
         total = whole
         for p in range(space.leaf.shape[1]):
             node = space.leaf[i, p]

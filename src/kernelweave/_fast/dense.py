@@ -4,6 +4,9 @@ import numpy as np
 
 from . import jit, jit_fastmath
 
+#: Numbers that one call looks at, where calls are cut: a tenth of a second or so.
+BURST = 10**8
+
 
 @jit_fastmath
 def rows_times(K, rows, coef):
@@ -94,15 +97,18 @@ def products(stack, picked, at, coef):
 def mix(stack, picked, weights):
     """(m, n, n), (p,), (p,) -> (n, n) float64: Σ_p weights_p K_p."""
     out = np.zeros(stack.shape[1:])
-    add_mixed(stack, picked, weights, out)
+    add_mixed(stack, picked, weights, out, 0, len(out))
     return out
 
 
 @jit_fastmath
-def add_mixed(stack, picked, weights, out):
-    """(m, n, n), (p,), (p,), (n, n) -> None: out += Σ_p weights_p K_p, from upper triangles; a row stays near."""
+def add_mixed(stack, picked, weights, out, first, last):
+    """(m, n, n), (p,), (p,), (n, n) -> None: out += Σ_p weights_p K_p, from upper triangles; a row stays near.
+
+    For the rows first to last, and the columns below the diagonal that mirror them.
+    """
     n, n_terms = stack.shape[1], picked.shape[0]
-    for i in range(n):
+    for i in range(first, last):
         to = out[i, i:]
         p = 0
         while p + 4 <= n_terms:  # four a turn, as in `quads`
@@ -117,9 +123,9 @@ def add_mixed(stack, picked, weights, out):
             for j in range(to.shape[0]):
                 to[j] += weight * row[j]
             p += 1
-    for start in range(0, n, 32):  # mirrored tile by tile: both sides of a tile stay near
+    for start in range(first, last, 32):  # mirrored tile by tile: both sides of a tile stay near
         for other in range(start, n, 32):
-            for i in range(start, min(start + 32, n)):
+            for i in range(start, min(start + 32, last)):
                 for j in range(max(i + 1, other), min(other + 32, n)):
                     out[j, i] = out[i, j]
 
@@ -135,13 +141,13 @@ def spread(K, which, out):
 
 
 @jit
-def size_and_skew(K):
-    """(n, n) -> largest |K_ij| and |K_ij − K_ji|, tile by tile; both infinite where K is not finite."""
+def _size_and_skew(K, first, last):
+    """`size_and_skew` of the rows first to last of the upper triangle, and of what mirrors them."""
     n = K.shape[0]
     size = skew = 0.0
-    for start in range(0, n, 64):
+    for start in range(first, last, 64):
         for other in range(start, n, 64):
-            for i in range(start, min(start + 64, n)):
+            for i in range(start, min(start + 64, last)):
                 for j in range(max(i, other), min(other + 64, n)):
                     a, b = K[i, j], K[j, i]
                     size = max(size, abs(a), abs(b))
@@ -149,3 +155,11 @@ def size_and_skew(K):
                     if not (np.isfinite(a) and np.isfinite(b)):
                         return np.inf, np.inf
     return size, skew
+
+
+def size_and_skew(K):
+    """(n, n) -> largest |K_ij| and |K_ij − K_ji|, tile by tile; both infinite where K is not finite."""
+    n = len(K)
+    rows = max(64, BURST // max(1, n))
+    found = [_size_and_skew(K, start, min(start + rows, n)) for start in range(0, n, rows)]
+    return tuple(np.max(found, axis=0, initial=0.0))

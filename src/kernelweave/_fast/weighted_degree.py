@@ -25,11 +25,16 @@ from kernelweave._fast.lanes import (
 
 #: Columns that stay in the first-level cache while all rows pass by.
 TILE = 256
+#: Words that one call compares: a tenth of a second or so.
+BURST = 10**8
 
 
 @jit
-def _wd_block(planes_a, planes_b, beta, out, tail, words):
-    """`wd_block` with the number of words as a type: words is a tuple of W numbers; tail (1, LANES) is room."""
+def _wd_block(planes_a, first, planes_b, beta, out, tail, words):
+    """`wd_block` with the number of words as a type: words is a tuple of W numbers; tail (1, LANES) is room.
+
+    The rows are those of planes_a from `first` on.
+    """
     na, nb = out.shape
     last = planes_a.shape[0] - 1
     for start in range(0, nb, TILE):
@@ -37,8 +42,8 @@ def _wd_block(planes_a, planes_b, beta, out, tail, words):
             for j in range(start, min(nb, start + TILE), LANES):
                 wrong = no_masks(words)
                 for p in range(last):
-                    wrong = add_differences(wrong, planes_a, i, planes_b, j, p)
-                mask = agreements(wrong, planes_a, i, planes_b, j, last)
+                    wrong = add_differences(wrong, planes_a, first + i, planes_b, j, p)
+                mask = agreements(wrong, planes_a, first + i, planes_b, j, last)
                 total = no_sums()
                 for k in range(len(beta)):
                     counts = count_bits(mask)
@@ -56,7 +61,10 @@ def _wd_block(planes_a, planes_b, beta, out, tail, words):
 
 def wd_block(planes_a, planes_b, beta, out):
     """Planes (P, W, >= na), (P, W, >= nb), beta (degree,) -> out (na, nb) float64, rows contiguous."""
-    _wd_block(planes_a, planes_b, beta, out, np.empty((1, LANES)), (0,) * planes_a.shape[1])
+    n_words, tail = planes_a.shape[1], np.empty((1, LANES))
+    rows = max(1, BURST // max(1, out.shape[1] * n_words))
+    for first in range(0, len(out), rows):
+        _wd_block(planes_a, first, planes_b, beta, out[first : first + rows], tail, (0,) * n_words)
 
 
 @jit

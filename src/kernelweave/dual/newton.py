@@ -15,6 +15,8 @@ from .ridge import MAX_CHOLESKY, solve_free
 
 #: Steps after which the search goes on in feature space, and after which it ends: a few are what it takes.
 SLOW, END = 40, 80
+#: Steps in feature space that may gain nothing but rounding, and what share of the objective that is.
+MAX_IDLE, IDLE = 5, 1e-12
 
 
 class Newton(DualSolver):
@@ -35,8 +37,13 @@ class Newton(DualSolver):
         return isinstance(machine.loss, SmoothLoss)
 
     def start(self, machine: Machine, K: Combined, coef: np.ndarray | None = None) -> DualState:
-        coef = np.zeros(K.n) if coef is None else coef
-        return _with_feasible(machine, K, coef, K.apply(coef), 0)
+        nothing = np.zeros(K.n)
+        if coef is None:
+            return _with_feasible(machine, K, nothing, nothing, 0)
+        f = K.apply(coef)
+        if _primal(machine, f, float(coef @ f)) > _primal(machine, nothing, 0.0):  # made at weights too far from here
+            coef = f = nothing
+        return _with_feasible(machine, K, coef, f, 0)
 
     def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
         if "normal" in state.memory and np.array_equal(state.memory["weights"], K.weights):
@@ -60,7 +67,7 @@ class Newton(DualSolver):
         new = _with_feasible(machine, K, a_new, f_new, state.n_steps + 1)
         if (a_new is a or self.hurried or new.n_steps >= SLOW) and can_factor(K):
             Z = low_rank(K, centred=machine.loss.total == 0.0)
-            return replace(new, memory={"Z": Z, "normal": Z.T @ a_new, "weights": K.weights})
+            return replace(new, memory={"Z": Z, "normal": Z.T @ a_new, "weights": K.weights, "idle": 0})
         return replace(new, final=a_new is a)
 
     def _primal(self, K: Combined, state: DualState) -> tuple[np.ndarray, np.ndarray]:
@@ -76,6 +83,11 @@ def _with_feasible(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, 
     b = loss.intercept(y, f, C)
     coef = -C * loss.slope(y, f + b)  # type: ignore[attr-defined]
     return DualState(coef, K.apply(coef), n_steps=n_steps, memory={"a": a, "f": f, "weights": K.weights})
+
+
+def _primal(machine: Machine, f: np.ndarray, square: float) -> float:
+    """Return the primal objective with the best intercept."""
+    return machine.upper(f, machine.loss.intercept(machine.y, f, machine.C), square)
 
 
 def _directional(
@@ -99,7 +111,7 @@ def in_features(machine: Machine, K: Combined, state: DualState) -> DualState:
     H.flat[:: len(w) + 1] += 1.0
     gradient = w + Z.T @ slope - mean * slope.sum()
     factor, failed = lapack.dpotrf(H, lower=1, clean=0)
-    length, moved = (0.0, w) if failed or not len(w) else (1.0, w)
+    length, moved, here, there = (0.0 if failed or not len(w) else 1.0), w, 0.0, 0.0
     if length:
         d = -lapack.dpotrs(factor, gradient, lower=1)[0]
         db = -float(mean @ d) - float(slope.sum() / curvature.sum())
@@ -114,6 +126,8 @@ def in_features(machine: Machine, K: Combined, state: DualState) -> DualState:
             moved = w
     f = Z @ moved
     coef = -C * loss.slope(y, f + loss.intercept(y, f, C))  # type: ignore[attr-defined]
-    final = bool(np.array_equal(moved, w)) or state.n_steps >= END
-    memory = state.memory | {"normal": moved, "exact": True}
+    # coef follows w at the rate C: what is left of its gap once w rests is rounding, and a matter of luck
+    idle = state.memory["idle"] + 1 if here - there <= IDLE * abs(here) else 0
+    final = bool(np.array_equal(moved, w)) or state.n_steps >= END or idle >= MAX_IDLE
+    memory = state.memory | {"normal": moved, "idle": idle, "exact": True}
     return DualState(coef, K.apply(coef), n_steps=state.n_steps + 1, final=final, memory=memory)

@@ -162,7 +162,7 @@ class BaseMKL(BaseEstimator):
     def _run(self, problem: Problem, before: list[Result], watch: Watch) -> Result:
         problem.start = self._warm(problem, len(before))
         # after an interrupt the other machines only get as far as a start: a usable model at once
-        problem.interrupted = any(result.stop_reason == "interrupted" for result in before)
+        problem.interrupted = any(result.interrupted for result in before)
         solver = as_solver(self.solver, problem)
         self.solver_ = solver.name
         stage = solver.first_stage(problem)
@@ -218,7 +218,7 @@ class BaseMKL(BaseEstimator):
         self.history_ = [entry | {"problem": i} for i, result in enumerate(results) for entry in result.history]
 
     def _say(self, results: list[Result]) -> None:
-        if any(result.stop_reason == "interrupted" for result in results):
+        if any(result.interrupted for result in results):
             raise KeyboardInterrupt(f"fit was interrupted at a relative gap of {self.gap_:.2g}; the model is usable.")
         if not self.converged_:
             warnings.warn(

@@ -14,6 +14,9 @@ from ..kernels.weighted_degree import code_matrix
 from ..views import Views
 from .families import Family
 
+#: Samples that one compiled call reads or adds: a tenth of a second or so.
+BURST = 10_000
+
 #: Letters that are read off the sequences instead of being stored: at most the first, and so few that another SPARE
 #: letters make no more words than there are sequences, so that their tables stay in the cache (measured).
 MAX_SHORT, SPARE = 8, 3
@@ -35,22 +38,30 @@ class Descent:
         from .._fast.coordinate import stored
 
         alone = np.empty(len(diag))
-        stored(space, alone)
+        for part in _bursts(len(alone)):
+            stored(space, *part, alone)
         return cls((space,), diag, np.subtract(diag, alone, out=alone))
 
     def set(self, a: np.ndarray) -> None:
         """Make the normal anew from the coefficients: rounding starts afresh."""
         from .._fast.coordinate import rebuild
 
-        rebuild(self.spaces, a)
+        for part in _bursts(len(a)):
+            rebuild(self.spaces, a, *part)
 
     def f(self, a: np.ndarray) -> np.ndarray:
         """Return K a, where the normal is that of a."""
         from .._fast.coordinate import read_all
 
         out = np.empty(len(a))
-        read_all(self.spaces, self.alone, a, out)
+        for part in _bursts(len(a)):
+            read_all(self.spaces, self.alone, a, *part, out)
         return out
+
+
+def _bursts(n: int) -> list[tuple[int, int]]:
+    """Return ranges of samples, each of which takes a tenth of a second or so."""
+    return [(start, min(start + BURST, n)) for start in range(0, max(n, 1), BURST)]
 
 
 class Coordinates:

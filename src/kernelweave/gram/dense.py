@@ -207,12 +207,15 @@ class DenseGram(Gram):
         return out * self.factors[picked][:, None]
 
     def quad_columns(self, coef: np.ndarray) -> np.ndarray:
-        from .._fast.dense import quads
+        from .._fast.dense import BURST, quads
 
         out = np.empty((self.n_terms, coef.shape[1]))
         for stack, positions, where in self._all_stacks:
             columns = stack.coef(coef)
-            out[where] = quads(stack.matrices, positions, support_of(columns.T), columns)
+            rows = support_of(columns.T)
+            some = 4 * max(1, BURST // (4 * max(1, len(rows) ** 2 * len(columns))))  # quads takes four at a time
+            for start in range(0, len(positions), some):
+                out[where[start : start + some]] = quads(stack.matrices, positions[start : start + some], rows, columns)
         return out * self.factors[:, None]
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
@@ -251,12 +254,15 @@ class DenseGram(Gram):
         used = np.flatnonzero(scaled)
         if len(used) == 1:  # nothing to add up, so nothing to copy
             return self.matrix_of(int(used[0])), float(scaled[used[0]])
-        from .._fast.dense import add_mixed, mix, spread
+        from .._fast.dense import BURST, add_mixed, mix, spread
 
         K = np.zeros((self.n, self.n))
         for stack, positions, where in self._by_stack(used):
             if stack.distinct is None:
-                add_mixed(stack.matrices, positions, scaled[used[where]], K)
+                rows = 32 * max(1, BURST // (32 * self.n * len(positions)))  # whole tiles
+                for start in range(0, self.n, rows):
+                    stop = min(start + rows, self.n)
+                    add_mixed(stack.matrices, positions, scaled[used[where]], K, start, stop)
             else:
                 spread(mix(stack.matrices, positions, scaled[used[where]]), stack.distinct.which, K)
         return K, 1.0

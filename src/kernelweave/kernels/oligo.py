@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..parallel import blocks
 from ..views import Views
 from .strings import StringKernel, whole_number
 from .values import MAX_POWER, real_number, shown
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 #: Words so far apart that they count less than this do not count.
 NEGLIGIBLE = 1e-20
+#: Pairs of a row and a letter, and of letters in windows, that one compiled call takes: a tenth of a second or so.
+OLIGO_BURST, LOCALITY_BURST = 7e6, 2e8
+#: Rows of a diagonal that it takes.
+DIAGONAL_ROWS = 10_000
 
 
 @dataclass(eq=False, repr=False)
@@ -59,7 +64,9 @@ class Oligo(StringKernel):
 
         a, b = self.pair(X, Y)
         out = np.empty((len(a), len(b)))
-        oligo_block(self._words(a), self._words(b), self._nearness(a, b), out)
+        (words, places, starts), others, nearness = self._words(a), self._words(b), self._nearness(a, b)
+        for part in blocks(len(a), _rows_of(OLIGO_BURST, b.n_letters)):
+            oligo_block((words, places, starts[part.start : part.stop + 1]), others, nearness, out[part])
         return out
 
     def compute_diag(self, X: Views) -> np.ndarray:
@@ -67,7 +74,9 @@ class Oligo(StringKernel):
 
         sequences = self.sequences(X)
         out = np.empty(len(sequences))
-        oligo_diagonal(self._words(sequences), self._nearness(sequences), out)
+        (words, places, starts), nearness = self._words(sequences), self._nearness(sequences)
+        for part in blocks(len(sequences), DIAGONAL_ROWS):
+            oligo_diagonal((words, places, starts[part.start : part.stop + 1]), nearness, out[part])
         return out
 
     def _nearness(self, *found: SequenceSet) -> np.ndarray:
@@ -141,7 +150,9 @@ class LocalityImproved(StringKernel):
         same_length(a, b)
         codes_a, codes_b = code_matrix(a), code_matrix(b)
         out = np.empty((len(codes_a), len(codes_b)))
-        locality_block(codes_a, codes_b, self._window(codes_a.shape[1]), *self._powers(), out)
+        window, powers = self._window(codes_a.shape[1]), self._powers()
+        for part in blocks(len(codes_a), _rows_of(LOCALITY_BURST, codes_b.size * len(window))):
+            locality_block(codes_a[part], codes_b, window, *powers, out[part])
         return out
 
     def compute_diag(self, X: Views) -> np.ndarray:
@@ -149,7 +160,9 @@ class LocalityImproved(StringKernel):
 
         codes = code_matrix(self.sequences(X))
         out = np.empty(len(codes))
-        locality_diagonal(codes, self._window(codes.shape[1]), *self._powers(), out)
+        window, powers = self._window(codes.shape[1]), self._powers()
+        for part in blocks(len(codes), DIAGONAL_ROWS):
+            locality_diagonal(codes[part], window, *powers, out[part])
         return out
 
     def _window(self, length: int) -> np.ndarray:
@@ -160,3 +173,8 @@ class LocalityImproved(StringKernel):
 
     def _powers(self) -> tuple[int, int]:
         return whole_number(self, "inner_degree", 1, MAX_POWER), whole_number(self, "outer_degree", 1, MAX_POWER)
+
+
+def _rows_of(burst: float, work: int) -> int:
+    """Return how many rows a compiled call takes, where each is so much work."""
+    return max(1, int(burst / max(1, work)))

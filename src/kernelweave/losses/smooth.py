@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import expit, xlog1py, xlogy
 
 from ..errors import InputError
 from .base import BoxQP, Loss, rising_root
@@ -84,7 +84,7 @@ class SmoothHinge(SmoothLoss):
     def conjugate_each(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         given = -y * slope
         u = np.clip(given, 0.0, 1.0)
-        values = -self._margin * u + (xlogy(u, u) + xlogy(1.0 - u, 1.0 - u)) / self.sigma
+        values = -self._margin * u + (xlogy(u, u) + xlog1py(1.0 - u, -u)) / self.sigma
         return np.where(np.abs(given - u) <= 1e-9, values, np.inf)  # no slope is outside, but for rounding
 
 

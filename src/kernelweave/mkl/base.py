@@ -30,6 +30,8 @@ EPSILON = 2.0**-52
 MAX_DUAL_STEPS = 20_000
 #: How many of them may bring nothing; after a tenth of them the dual solver is told to take its slow but sure way.
 MAX_STUCK = 400
+#: Where machines are lost in rounding: what a few steps must leave of the gap, and the gap that proves next to nothing.
+HARD_GAIN, LOOSE = 0.99, 0.1
 #: After how many of them f is computed anew, so that the rounding of its updates cannot add up.
 REBUILD = 500
 
@@ -168,7 +170,7 @@ class Problem:
         small = K.n <= EXACT_SAMPLES
         dual.budget, dual.hurried = self.budget, self.hard
         dual.goal = goal = EXACT_GAP if small else tol
-        best, stuck, deadline = state, 0, self._deadline(number, state)
+        best, lowest, stuck, deadline = state, state, 0, self._deadline(number, state)
         for turn in range(MAX_DUAL_STEPS):
             # a coef from other weights may look exact: its error counts squared in the gap, but once in quad
             enough = state.gap <= goal and (turn > 0 or not small)
@@ -180,7 +182,7 @@ class Problem:
                 state = state.certified(machine)
                 if state.gap <= goal or state.final or (turn + 1) % REBUILD == 0 or drift.fell(state, best):
                     state, wrong = drift.removed(state)
-                    best = state if wrong else best
+                    best, lowest = (state, state) if wrong else (best, lowest)
                 if self.watch is not None:
                     self.watch(number, state, K.weights)
             except KeyboardInterrupt:
@@ -193,11 +195,15 @@ class Problem:
                 break
             stuck = 0 if state.gap < 0.999 * best.gap else stuck + 1
             best = state if state.gap <= max(best.gap, ROUNDING) else best  # the later of two that look the same
+            lowest = state if state.upper <= lowest.upper else lowest
             if stuck >= (4 if best.gap <= tol else MAX_STUCK):
                 break
             dual.hurried |= stuck >= MAX_STUCK // 10
         self.hard |= "path" in state.memory or "normal" in state.memory
-        return best if self.interrupted else drift.rebuilt(best)
+        best = best if self.interrupted else drift.rebuilt(best)
+        if self.interrupted or best.gap <= tol or clock.now() > deadline:
+            return best  # where time was up, a machine on its way is better than none
+        return drift.lowest(best, lowest if best.gap > LOOSE else best)
 
     def _deadline(self, number: int, state: DualState) -> float:
         """Return until when a machine may be worked on: one that begins shares the time with those after it."""
@@ -267,6 +273,7 @@ class Result:
     stop_reason: str
     history: list[dict[str, Any]]
     n_solves: int
+    interrupted: bool = False
     #: How the weights were chosen, where that was done before any machine (`Solver.first_stage`).
     stage: Any = None
 
@@ -293,15 +300,14 @@ def run(
     """Run a solver: the only loop that stops, logs and warns.
 
     Stops when the best upper and the best lower bound seen are within `problem.tol` of each
-    other, after `max_iter` steps, at the problem's deadline, on an interrupt, or when `patience`
-    steps brought nothing ("stalled"). The bounds stay valid whatever the reason. After every step,
-    `callback` gets its entry of the history, and `keep` the step.
+    other, after `max_iter` steps, at the problem's deadline, on an interrupt, or when `patience` steps brought nothing
+    ("stalled"). The bounds stay valid whatever the reason. After every step, `callback` gets its entry of the history,
+    and `keep` the step.
     """
     solver.check(problem)
-    started = time.monotonic()
-    steps = solver.steps(problem)
+    started, steps = time.monotonic(), solver.steps(problem)
     best: Step | None = None
-    upper, lower, gap, since, slack = np.inf, -np.inf, np.inf, 0, 0.0
+    upper, lower, gap, last, since, slack = np.inf, -np.inf, np.inf, np.inf, 0, 0.0
     history: list[dict[str, Any]] = []
     reason = "stalled"
     try:
@@ -312,8 +318,8 @@ def run(
             lower, slack = max(lower, step.lower), max(slack, step.rounding)
             if problem.convex and not problem.gram.single:
                 check_bounds(upper, lower, slack, problem)
-            since = 0 if relative_gap(upper, lower) < gap else since + 1
             gap = relative_gap(upper, lower)
+            last, since = (gap, 0) if gap < (HARD_GAIN if problem.hard else 1.0) * last else (last, since + 1)
             history.append(
                 {
                     "iteration": len(history) + 1,
@@ -340,7 +346,7 @@ def run(
     except KeyboardInterrupt:
         if best is None:
             raise
-        reason = "interrupted"
+        problem.interrupted, reason = True, "interrupted"
     finally:
         steps.close()
     assert best is not None
@@ -352,7 +358,7 @@ def run(
             check_bounds(upper, lower, slack, problem)
         if reason == "converged" and relative_gap(upper, lower) > problem.tol:
             reason = "stalled"
-    return Result(best, upper, lower, reason, history, problem.n_solves)
+    return Result(best, upper, lower, reason, history, problem.n_solves, problem.interrupted)
 
 
 def check_bounds(upper: float, lower: float, slack: float, problem: Problem) -> None:

@@ -43,6 +43,14 @@ class Drift:
             return state
         return self.marked(replace(state, f=self.K.apply(state.coef)).certified(self.machine))
 
+    def lowest(self, *states: DualState) -> DualState:
+        """Return the state with the lowest objective, of these and of that which has an intercept and nothing else."""
+        qp, nothing = self.machine.qp, np.zeros(self.K.n)
+        found = [self.rebuilt(state) for state in states]
+        if qp.total == 0 and (qp.lower <= 0).all() and (qp.upper >= 0).all():
+            found.append(self.marked(DualState(nothing, nothing, final=True)).certified(self.machine))
+        return min(found, key=lambda state: state.upper)
+
     @staticmethod
     def marked(state: DualState) -> DualState:
         """Return the state with a note that its f is K coef."""
