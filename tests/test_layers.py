@@ -26,15 +26,13 @@ LAYERS = {
         "kernels",
         "matrices",
         "memory",
-        "motif_data",
         "parallel",
         "progress",
         "sequences",
-        "splice_sites",
         "validation",
         "views",
     ),
-    1: ("cluster", "gram"),
+    1: ("gram",),
     2: ("dual", "losses", "norms"),
     3: ("mkl",),
     4: ("estimators", "explain", "io.checkpoint", "io.model_file", "io.model_reader", "scan", "testing"),
@@ -43,7 +41,7 @@ LAYERS = {
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 
 #: What a bare `import kernelweave` must not load.
-HEAVY = ("numba", "matplotlib", "dask", "altair", "pandas", "polars", "highspy", "sklearn")
+HEAVY = ("numba", "matplotlib", "pandas", "polars", "highspy", "sklearn")
 
 
 def modules(root):
