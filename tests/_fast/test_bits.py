@@ -48,15 +48,6 @@ def test_planes_hold_every_letter(length, n):
     assert sum(int(word).bit_count() for word in planes[5].ravel()) == (codes != bits.AMBIGUOUS).sum()
 
 
-def test_take_planes_equals_packing_the_rows():
-    rng = np.random.default_rng(0)
-    codes = random_codes(rng, 40, 77, 4)
-    rows = rng.integers(0, 40, 21)
-    np.testing.assert_array_equal(
-        bits.take_planes(bits.pack_planes(codes, 2), rows), bits.pack_planes(np.ascontiguousarray(codes[rows]), 2)
-    )
-
-
 @pytest.mark.parametrize("length", [1, 31, 32, 33, 96, 141])
 def test_words_hold_two_bits_a_letter(length):
     codes = random_codes(np.random.default_rng(length), 5, length, 4)
@@ -72,4 +63,3 @@ def test_ambiguous_rows_and_runs():
     rows = bits.ambiguous_rows(codes, 4)
     assert rows.tolist() == [1, 2]
     assert bits.valid_runs(codes, rows, 4).T.tolist() == [[0, 1, 0], [2, 1, 0]]
-    assert [bits.bits_per_letter(n) for n in (1, 2, 3, 4, 5, 20, 255, 256)] == [1, 1, 2, 2, 3, 5, 8, 8]

@@ -55,15 +55,6 @@ def prefetch(typingctx, array, row):
     return types.void(array, types.intp), codegen
 
 
-@jit
-def bits_per_letter(n_letters):
-    """Smallest b >= 1 with 2^b >= n_letters."""
-    bits = 1
-    while (1 << bits) < n_letters:
-        bits += 1
-    return bits
-
-
 def empty_planes(n_planes, n_words, n):
     """Zeros (n_planes, n_words, n rounded up to LANES) uint32 on a 64-byte border: no vector straddles two lines."""
     padded = (n + LANES - 1) // LANES * LANES
@@ -99,22 +90,6 @@ def pack_planes(codes, n_bits):
     for start in range(0, n, TILE):
         _set_bits(np.ascontiguousarray(codes[start : start + TILE].T), start, planes)
     return planes
-
-
-@jit
-def _copy_planes(planes, rows, taken):
-    """taken[p, w, j] = planes[p, w, rows[j]]."""
-    for p in range(planes.shape[0]):
-        for w in range(planes.shape[1]):
-            for j in range(len(rows)):
-                taken[p, w, j] = planes[p, w, rows[j]]
-
-
-def take_planes(planes, rows):
-    """Planes (P, W, n), rows (m,) -> the planes of those sequences, padded: (P, W, m rounded up to LANES)."""
-    taken = empty_planes(planes.shape[0], planes.shape[1], len(rows))
-    _copy_planes(planes, rows, taken)
-    return taken
 
 
 @jit
