@@ -60,7 +60,7 @@ def _from_fasta(files: tuple[str, ...], output: str, how: Any, _: str | None) ->
     """Pack sequence files; labels are those of two files, or in the headers if they are there."""
     from ..errors import InputError
     from ..io.fasta import pack_fasta
-    from ..io.labels import header_labels
+    from ..io.tables import header_labels
     from .data import file_labels
 
     given: Any = file_labels(files) if len(files) > 1 else None

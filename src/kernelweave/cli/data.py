@@ -115,8 +115,8 @@ def read(files: tuple[str, ...], how: Reading, *, labelled: bool = True, n_featu
 
 
 def _sequences(files: tuple[str, ...], sources: list[Any], how: Reading, labelled: bool) -> Data:
-    from ..io.blocks import read_files
-    from ..io.labels import header_labels, match_labels
+    from ..io.fasta import read_files
+    from ..io.tables import header_labels, match_labels
 
     labels: Any = None
     if labelled and how.labels is None:
@@ -149,8 +149,7 @@ def file_labels(files: tuple[str, ...]) -> list[Any]:
 
 def _label_table(path: str, how: Reading, labelled: bool = True) -> tuple[Any, Any]:
     """Return the columns of ids and labels; None for labels that are neither there nor needed."""
-    from ..io.labels import tidy_labels
-    from ..io.tables import read_table
+    from ..io.tables import read_table, tidy_labels
 
     table = read_table(path)
     names = list(table)
@@ -170,7 +169,7 @@ def _packed(path: str, how: Reading, labelled: bool) -> Data:
     """A packed file has no names; they and the labels are beside it, row by row."""
     import numpy as np
 
-    from ..io.labels import check_lengths
+    from ..io.tables import check_lengths
     from ..sequences import SequenceSet
 
     sequences = SequenceSet.open(path)
@@ -199,8 +198,7 @@ def labels_path(path: str, ending: str = LABELS_BESIDE) -> str:
 
 
 def _table(path: str, source: Any, how: Reading, labelled: bool) -> Data:
-    from ..io.labels import tidy_labels
-    from ..io.tables import read_table
+    from ..io.tables import read_table, tidy_labels
 
     table = read_table(source)
     names = list(table)

@@ -116,8 +116,8 @@ def _of_set(sequences: Any, what: str) -> dict[str, Any]:
 
 
 def _sequences(path: str, source: Any) -> dict[str, Any]:
-    from ..io.blocks import read_files
-    from ..io.labels import header_labels
+    from ..io.fasta import read_files
+    from ..io.tables import header_labels
 
     label = header_labels("label")
     try:

@@ -151,7 +151,7 @@ def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any,
     """Yield the samples of files as the model reads them, their names, and what the source is called."""
     from dataclasses import replace
 
-    from ..io.blocks import read_blocks
+    from ..io.fasta import read_blocks
     from .arrange import arranged, model_alphabet
     from .data import read
     from .sniff import kind_of, opened
