@@ -58,7 +58,7 @@ def convert(**options: Any) -> None:
 
 def _from_fasta(files: tuple[str, ...], output: str, how: Any, _: str | None) -> tuple[Any, list[str], Any]:
     """Pack sequence files; labels are those of two files, or in the headers if they are there."""
-    from ..errors import InputError
+    from ..errors import InputError, MissingLabelError
     from ..io.fasta import pack_fasta
     from ..io.tables import header_labels
     from .data import file_labels
@@ -70,7 +70,7 @@ def _from_fasta(files: tuple[str, ...], output: str, how: Any, _: str | None) ->
         def given(header: str) -> str:
             try:
                 return found(header)
-            except InputError:
+            except MissingLabelError:
                 return ""
 
     with work_bar("Packing", "record") as progress:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
+from ..errors import InputError, MissingLabelError
 from .console import count, work_bar
 from .sniff import kind_of, opened
 
@@ -124,10 +124,8 @@ def _sequences(files: tuple[str, ...], sources: list[Any], how: Reading, labelle
     with work_bar("Reading", "record") as progress:
         try:
             found = read_files(sources, how.alphabet, labels=labels, progress=progress, **how.rules)
-        except InputError as error:
-            if "has no label" not in str(error):
-                raise
-            raise InputError(
+        except MissingLabelError as error:
+            raise MissingLabelError(
                 f"{files[0]}: {error} Give two files (positives, then negatives), a table of labels with --labels, "
                 "another field with --label-field, or use --task one-class."
             ) from None

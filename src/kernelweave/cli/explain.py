@@ -79,7 +79,9 @@ def _folder(path: str) -> str:
 
 
 def _has_words(model: Any) -> bool:
-    return any(leaf.reads == "sequences" for leaf in model._kernel().leaves())
+    from ..estimators.trained import kernel_of
+
+    return any(leaf.reads == "sequences" for leaf in kernel_of(model).leaves())
 
 
 def machines(model: Any) -> list[tuple[int, str]]:

@@ -103,8 +103,7 @@ class Run:
 
     def train(self) -> None:
         """Fit the model; an interrupt says how to go on."""
-        from dataclasses import replace
-
+        from ..estimators.trained import name_target
         from ..views import as_views
         from .machine import put_positive_last
 
@@ -126,7 +125,7 @@ class Run:
             raise KeyboardInterrupt(text) from None
         self.seconds = time.monotonic() - start
         put_positive_last(self.model, self.options["positive"])
-        self.model._trained = replace(self.model._trained, target=self.target)
+        name_target(self.model, self.target)
         self.model.notes_ += self.notes.said()
         if self.names is not None:
             import numpy as np
@@ -181,9 +180,8 @@ class Run:
     def announce(self) -> None:
         """Print what is about to be learned from what."""
         from ..memory import budget_bytes, readable
-        from ..views import as_views
 
-        how, need = self.model._memory_needed(as_views(self.data.X))
+        how, need = self.model.memory_needed(self.data.X)
         allowed = readable(budget_bytes(self.model.memory))
         rows = {
             "data": describe(self.data),

@@ -36,19 +36,19 @@ def inspect(path: str, as_json: bool) -> None:
         return
     out = console()
     rows = {name: value for name, value in told.items() if name not in ("terms", "columns")}
-    out.print(facts({name: _said(value) for name, value in rows.items()}))
+    out.print(facts({name: _as_text(value) for name, value in rows.items()}))
     for name in ("terms", "columns"):
         if told.get(name):
             out.print(_table_of(told[name]))
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return "yes" if value else "no"
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {_said(item)}" for name, item in value.items()) or "none"
+        return ", ".join(f"{name}: {_as_text(item)}" for name, item in value.items()) or "none"
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) else short(str(value), 300)
@@ -116,14 +116,15 @@ def _of_set(sequences: Any, what: str) -> dict[str, Any]:
 
 
 def _sequences(path: str, source: Any) -> dict[str, Any]:
+    from ..errors import MissingLabelError
     from ..io.fasta import read_files
     from ..io.tables import header_labels
 
     label = header_labels("label")
     try:
         found = read_files([source], labels=label, on_short="zero")
-    except ValueError as error:
-        if "has no label" not in str(error) or source == "-" or not isinstance(source, str):
+    except MissingLabelError:
+        if source == "-" or not isinstance(source, str):
             raise  # what can be read only once cannot be read again without its labels
         found = read_files([source], on_short="zero")
     told = _of_set(found.sequences, "FASTA or FASTQ")

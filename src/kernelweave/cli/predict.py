@@ -76,6 +76,8 @@ class Columns:
     """What is written of every sample."""
 
     def __init__(self, model: Any, all_scores: bool, probability: bool) -> None:
+        from ..estimators.trained import kernel_of
+
         self.model = model
         classes = getattr(model, "classes_", None)
         self._several = classes is not None and len(classes) > 2
@@ -90,7 +92,7 @@ class Columns:
         if probability:
             names += [f"probability:{label}" for label in classes]  # type: ignore[union-attr]
         self.names = names
-        self._reading, self._seen = Reading(model._kernel()), Seen(model)
+        self._reading, self._seen = Reading(kernel_of(model)), Seen(model)
 
     def said(self) -> list[str]:
         """Return what is good to know of the samples so far."""
@@ -151,6 +153,7 @@ def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any,
     """Yield the samples of files as the model reads them, their names, and what the source is called."""
     from dataclasses import replace
 
+    from ..estimators.trained import kernel_of
     from ..io.fasta import read_blocks
     from .arrange import arranged, model_alphabet
     from .data import read
@@ -162,7 +165,7 @@ def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any,
         data = read(
             files, replace(how, alphabet=model_alphabet(model)), labelled=False, n_features=model.n_features_in_
         )
-        data, _ = arranged(data, model._kernel(), how, model)
+        data, _ = arranged(data, kernel_of(model), how, model)
         yield data.X, data.ids, data.source
         return
     if model.n_features_in_ != 1:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, MissingLabelError
 from ..sequences import Alphabet, SequenceSet, as_sequences
 from .streams import Source
 
@@ -282,7 +282,7 @@ def header_labels(pattern: str = "label") -> Callable[[str], str]:
     def label(header: str) -> str:
         match = found.search(header)
         if match is None or match[1] is None:
-            raise InputError(f"The header {header!r} has no label: {wanted} is needed.")
+            raise MissingLabelError(f"The header {header!r} has no label: {wanted} is needed.")
         return match[1]
 
     return label
@@ -325,7 +325,7 @@ def match_labels(ids: Sequence[str], label_ids: Sequence[str], labels: Sequence)
         raise InputError(f"{len(twice)} ids have more than one label: {_first_names(twice)}.")
     missing = [name for name in map(str, ids) if name not in where]
     if missing:
-        raise InputError(
+        raise MissingLabelError(
             f"{len(missing)} of {len(ids)} sequences have no label: {_first_names(missing)}. Ids must agree exactly."
         )
     return np.asarray(labels)[[where[str(name)] for name in ids]]
