@@ -18,6 +18,7 @@ FRONT_DOOR = 4
 LAYERS = {
     -1: ("_fast",),
     0: (
+        "choices",
         "clock",
         "datasets",
         "engines",

@@ -82,7 +82,7 @@ def _check_kind(path: str, key: str, value: Any, parameter: click.Parameter) -> 
         what, fits = "true or false", isinstance(value, bool)
     elif whole or isinstance(parameter.type, (click.types.FloatParamType, Seconds, Norm)):
         number = (int, str) if whole else (int, float, str)
-        what = "a whole number" if whole else "a number"
+        what = "a whole number" if whole else "a number or a name" if isinstance(parameter.type, Norm) else "a number"
         fits = isinstance(value, number) and not isinstance(value, bool)
     else:
         what, fits = "text", isinstance(value, str)
