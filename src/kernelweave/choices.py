@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from inspect import Parameter, signature
-from numbers import Real
 from typing import Any, TypeVar
 
 from .errors import InputError
@@ -97,19 +96,10 @@ def _value(node: ast.expr, text: str) -> Any:
 
 def _check_like(value: Any, parameter: Parameter, what: str) -> None:
     """Refuse a value of another type than the default has."""
-    default = parameter.default
-    if isinstance(default, bool):
-        fits, like = isinstance(value, bool), "True or False"
-    elif isinstance(default, Real):
-        whole = isinstance(default, int)
-        fits = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-        like = f"a {'whole ' if whole else ''}number such as {default!r}"
-    elif isinstance(default, str):
-        fits, like = isinstance(value, str), f"text such as {default!r}"
-    else:
-        return
-    if not fits:
-        raise InputError(f"{what} must be {like}; got {value!r}.")
+    kinds = {bool: "a truth value", int: "a whole number", float: "a number", str: "text"}
+    kind = type(parameter.default)
+    if kind in kinds and type(value) not in ((int, float) if kind is float else (kind,)):
+        raise InputError(f"{what} must be {kinds[kind]} such as {parameter.default!r}; got {value!r}.")
 
 
 def _short(text: Any) -> str:

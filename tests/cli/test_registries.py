@@ -106,7 +106,7 @@ def test_what_is_added_is_listed(kw, added):
     text, told = kw("kernels").stdout, json.loads(kw("kernels", "--json").stdout)
     assert told["kernels"]["Doubled"] == {"formula": "k(x, y) = factor · x·y.", "example": "Doubled(factor=2.0)"}
     assert told["losses"]["twice"] == "size (y − f)²."
-    for name in ("Doubled(factor=2.0)", "twice(size)", "even(p)", "formula"):
+    for name in ("Doubled(factor=2.0)", "twice(size=2.0)", "even(p=8.0)", "formula"):
         assert f" {name} " in text
     assert kw("kernels", "Doubled").stdout.startswith("Doubled(factor")
     text = " ".join(kw("fit", "--help").stdout.split())
@@ -167,7 +167,7 @@ def test_parameters_reach_the_machine(folder, kw):
         ("--norm", "0.5", "'0.5' is not a norm"),
         ("--norm", "lp(q=2)", "lp takes p"),
         ("--solver", "two_stage(method=alignment)", "parameters are numbers, strings"),
-        ("--solver", "two_stage(diagonal=1)", "diagonal of two_stage must be True or False; got 1"),
+        ("--solver", "two_stage(diagonal=1)", "diagonal of two_stage must be a truth value such as False; got 1"),
         ("--dual", "smo(working_set=1.5)", "working_set of smo must be a whole number such as 512; got 1.5"),
         ("--dual", f"smo(working_set={'9' * 400})", "larger than any that is read"),
     ],

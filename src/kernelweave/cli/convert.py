@@ -31,8 +31,7 @@ Ids and labels go into a table beside it (sites.labels.tsv), where fit finds the
 @opt.JSON
 def convert(**options: Any) -> None:
     """Convert FASTA, FASTQ or a table (DATA) to a packed file."""
-    from .data import Reading, labels_path
-    from .sniff import kind_of, opened
+    from .data import Reading, kind_of, labels_path, opened
 
     how = Reading.taken_from(options)
     files, output = options["files"], os.path.expanduser(options["output"])
@@ -58,21 +57,11 @@ def convert(**options: Any) -> None:
 
 def _from_fasta(files: tuple[str, ...], output: str, how: Any, _: str | None) -> tuple[Any, list[str], Any]:
     """Pack sequence files; labels are those of two files, or in the headers if they are there."""
-    from ..errors import InputError, MissingLabelError
+    from ..errors import InputError
     from ..io.fasta import pack_fasta
-    from ..io.tables import header_labels
-    from .data import file_labels
+    from .data import file_labels, labels_or_blanks
 
-    given: Any = file_labels(files) if len(files) > 1 else None
-    if given is None:
-        found = header_labels(how.label_field)
-
-        def given(header: str) -> str:
-            try:
-                return found(header)
-            except MissingLabelError:
-                return ""
-
+    given: Any = file_labels(files) if len(files) > 1 else labels_or_blanks(how.label_field)
     with work_bar("Packing", "record") as progress:
         options = {"alphabet": how.alphabet, "keep_ids": True, "progress": progress, **how.rules}
         loaded = pack_fasta(files, output, labels=given, **options)

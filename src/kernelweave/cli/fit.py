@@ -11,7 +11,7 @@ import click
 from . import options as opt
 from .console import bar, console, count, facts, gap_bar, note, seconds, short, table, write_json
 from .failures import NOT_CONVERGED, Failure, check_output
-from .notes import Reading as Notes
+from .notes import SampleNotes
 from .runfile import run_path, use_run, versions, write_run
 
 EXAMPLES = """\b
@@ -95,7 +95,7 @@ class Run:
         check_task(self.task, self.data)
         check_positive_label(self.task, self.data, options["positive"])
         self.target = how.target if self.task != "one-class" else None
-        self.notes = Notes(kernel)
+        self.notes = SampleNotes(kernel)
         self.model = estimator(self.task, kernel, self.data.y, options)
         path = options["checkpoint"] or options["output"] + ".checkpoint"
         self.checkpoint = Checkpoint(path, restart=options["force_new"])

@@ -23,8 +23,8 @@ Examples:
 @opt.JSON
 def inspect(path: str, as_json: bool) -> None:
     """Say what the model file or data file PATH holds; a model's data are not read."""
+    from .data import kind_of, opened
     from .failures import check_printable
-    from .sniff import kind_of, opened
 
     check_printable()
     source = opened(path)
@@ -116,21 +116,14 @@ def _of_set(sequences: Any, what: str) -> dict[str, Any]:
 
 
 def _sequences(path: str, source: Any) -> dict[str, Any]:
-    from ..errors import MissingLabelError
     from ..io.fasta import read_files
-    from ..io.tables import header_labels
+    from .data import labels_or_blanks
 
-    label = header_labels("label")
-    try:
-        found = read_files([source], labels=label, on_short="zero")
-    except MissingLabelError:
-        if source == "-" or not isinstance(source, str):
-            raise  # what can be read only once cannot be read again without its labels
-        found = read_files([source], on_short="zero")
+    found = read_files([source], labels=labels_or_blanks("label"), on_short="zero")
     told = _of_set(found.sequences, "FASTA or FASTQ")
     told["empty"] = found.sequences.notes.n_short
     told["first id"], told["last id"] = (found.ids or [""])[0], (found.ids or [""])[-1]
-    if found.labels is not None:
+    if found.labels is not None and "" not in found.labels.astype(str):
         told["labels in headers"] = _counts(found.labels)
     return told
 

@@ -17,6 +17,8 @@ Examples:
   kernelweave kernels WeightedDegree
 """
 
+#: Letters of the longest default that is shown.
+LONGEST = 12
 JOINING = {
     "a + b": "two terms; learning finds the weight of each",
     "a * b": "similar in both ways at once; one term",
@@ -49,37 +51,30 @@ def kernels(name: str | None, as_json: bool) -> None:
         kind = next(kind for kind in KERNELS if kind.__name__ == name)
         text = f"{name}{python_inspect.signature(kind)}\n\n{python_inspect.getdoc(kind)}"
         if as_json:
-            write_json({"name": name, "formula": _formula(kind), "example": _typed(kind), "help": text})
+            write_json({"name": name, "formula": _formula(kind), "example": _typed(kind.__name__, kind), "help": text})
         else:
             console().print(text, soft_wrap=True)
         return
-    listed = {key: {"formula": _formula(kind), "example": _typed(kind)} for key, kind in known.items()}
+    listed = {key: {"formula": _formula(kind), "example": _typed(kind.__name__, kind)} for key, kind in known.items()}
     registries = {"losses": LOSSES, "norms": NORMS, "solvers": SOLVERS, "duals": DUAL_SOLVERS}
     if as_json:
         presets = {key: {"kernel": preset.kernel, "about": preset.about} for key, preset in PRESETS.items()}
         others = {key: {name_of(kind): _formula(kind) for kind in kinds} for key, kinds in registries.items()}
         write_json({"kernels": listed, "presets": presets, **others})
         return
-    _show(listed, {key: _with_parameters(kinds) for key, kinds in registries.items()})
+    typed = {key: {_typed(name_of(kind), kind): _formula(kind) for kind in kinds} for key, kinds in registries.items()}
+    _show(listed, typed)
 
 
-def _typed(kind: Any) -> str:
-    """Return a kernel as it is typed: what has to be given, and the numbers that it takes where none are given."""
+def _typed(name: str, kind: Any) -> str:
+    """Return a class as it is typed: what has to be given, and what it takes where nothing is given."""
     given = []
     for parameter in python_inspect.signature(kind).parameters.values():
         if parameter.default is parameter.empty:
             given.append(parameter.name)
-        elif type(parameter.default) in (int, float):
+        elif isinstance(parameter.default, (int, float, str)) and len(str(parameter.default)) <= LONGEST:
             given.append(f"{parameter.name}={parameter.default!r}")
-    return f"{kind.__name__}({', '.join(given)})"
-
-
-def _with_parameters(kinds: tuple[type, ...]) -> dict[str, str]:
-    """Return what is said about classes, by their names and the parameters that may be given in brackets."""
-    from ..choices import name_of
-
-    taken = {kind: ", ".join(python_inspect.signature(kind).parameters) for kind in kinds}
-    return {name_of(kind) + (f"({given})" if given else ""): _formula(kind) for kind, given in taken.items()}
+    return f"{name}({', '.join(given)})" if given or kind.__name__ == name else name
 
 
 def _formula(kind: Any) -> str:

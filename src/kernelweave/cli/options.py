@@ -116,33 +116,25 @@ class Numbers(click.ParamType):
         return numbers
 
 
-class Named(click.ParamType):
+class Named(Choice):
     """One of the names in a registry, with parameters where wanted: text that is checked, and kept as it is."""
 
-    def __init__(self, name: str, folder: str, table: str, extra: Sequence[str] = ()) -> None:
-        self.name, self._folder, self._table, self._extra = name, folder, table, extra
-
     def names(self) -> list[str]:
-        """Return all names that may be given."""
-        return [*self._extra, *registered(self._folder, self._table)]
+        """Return all names that may be given; help asks for them, and must not load the classes and NumPy with them."""
+        return [*self._extra, *registered(self._module, self._table)]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the text, once it is known to stand for something."""
         from ..choices import from_text
         from ..errors import InputError
 
-        if value in self._extra:
-            return value
-        kinds = getattr(import_module(f"kernelweave.{self._folder}"), self._table)
+        kinds = getattr(import_module(f"kernelweave.{self._module}"), self._table)
         try:
-            from_text(value, kinds, f"{self.name} must be one of {', '.join(self.names())}")
+            if value not in self._extra:
+                from_text(value, kinds, f"{self.name} must be one of {', '.join(self.names())}")
         except InputError as error:
             self.fail(f"{error}\n`kernelweave kernels` lists what there is.", param, ctx)
         return value
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that begin like this."""
-        return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
 
 
 class Norm(Named):
@@ -160,34 +152,26 @@ class Norm(Named):
 
 
 class NamedOption(click.Option):
-    """An option whose help lists the names of a registry, which is looked up only when help is asked for."""
+    """An option whose help lists the names in a registry."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the option and its help, with the names in it."""
-        names = ", ".join(self.type.names()) if isinstance(self.type, Named) else ""
-        self.help, before = (self.help or "").format(names=names), self.help
-        try:
-            return super().get_help_record(ctx)
-        finally:
-            self.help = before
+        """Return the option and its help."""
+        option, text = super().get_help_record(ctx) or ("", "")
+        return option, text.replace("{names}", ", ".join(self.type.names()))  # type: ignore[attr-defined]
 
 
 def registered(folder: str, table: str) -> list[str]:
-    """Return the names in a registry: from its classes where they are loaded, and else from their source.
-
-    Help must not load the classes, and NumPy with them.
-    """
+    """Return the names in a registry: from its classes where they are loaded, and else from their source."""
     from ..choices import name_of
 
     package = sys.modules.get(f"kernelweave.{folder}")
-    texts = [] if package else [path.read_text("utf-8") for path in (Path(__file__).parents[1] / folder).glob("*.py")]
-    listed = re.search(rf"^{table} = \(([\w\s,]+)\)", "\n".join(texts), re.M)
-    if listed is None:
-        kinds = getattr(package or import_module(f"kernelweave.{folder}"), table)
-        return [name_of(kind) for kind in kinds if getattr(kind, "reads", "") != "nothing"]
-    bodies = {name: body for text in texts for name, body in re.findall(r"(?ms)^class (\w+)(.*?)(?=^\S|\Z)", text)}
-    kinds = [name for name in re.findall(r"\w+", listed[1]) if 'reads = "nothing"' not in bodies[name]]
-    return [re.search(r'^    name = "(\w+)"$', bodies[name], re.M)[1] for name in kinds]  # type: ignore[index]
+    if package is not None:
+        return [name_of(kind) for kind in getattr(package, table) if getattr(kind, "reads", "") != "nothing"]
+    text = "\n".join(path.read_text("utf-8") for path in (Path(__file__).parents[1] / folder).glob("*.py"))
+    kinds = re.search(rf"^{table} = \(([\w\s,]+)\)", text, re.M)[1]  # type: ignore[index]
+    bodies = dict(re.findall(r"(?ms)^class (\w+)(.*?)(?=^\S|\Z)", text))
+    used = [bodies[name] for name in re.findall(r"\w+", kinds) if 'reads = "nothing"' not in bodies[name]]
+    return [re.search(r'^    name = "(\w+)"$', body, re.M)[1] for body in used]  # type: ignore[index]
 
 
 def grouped(*options: Decorator) -> Decorator:

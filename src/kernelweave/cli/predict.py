@@ -14,7 +14,7 @@ from ..errors import InputError, MemoryBudgetError
 from . import options as opt
 from .console import json_line, note, work_bar
 from .failures import check_output, check_printable
-from .notes import Reading, Seen
+from .notes import SampleNotes, Seen
 
 EXAMPLES = """\b
 Examples:
@@ -92,7 +92,7 @@ class Columns:
         if probability:
             names += [f"probability:{label}" for label in classes]  # type: ignore[union-attr]
         self.names = names
-        self._reading, self._seen = Reading(kernel_of(model)), Seen(model)
+        self._reading, self._seen = SampleNotes(kernel_of(model)), Seen(model)
 
     def said(self) -> list[str]:
         """Return what is good to know of the samples so far."""
@@ -156,8 +156,7 @@ def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any,
     from ..estimators.trained import kernel_of
     from ..io.fasta import read_blocks
     from .arrange import arranged, model_alphabet
-    from .data import read
-    from .sniff import kind_of, opened
+    from .data import kind_of, opened, read
 
     sources = [opened(path) for path in files]
     kinds = {kind_of(source) if how.file_format == "auto" else how.file_format for source in sources}

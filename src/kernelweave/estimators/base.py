@@ -31,7 +31,7 @@ from ..validation import check_positive, check_X, warn_scales
 from ..views import Views, as_views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
 from .extras import check_widths, highest_C, learned_C, with_ridge, with_widths
-from .terms import Terms, prepare_terms
+from .prepared_terms import Terms, prepare_terms
 from .trained import Trained, remember
 from .verify import is_certain, verify
 from .watch import Watch
@@ -154,7 +154,7 @@ class BaseMKL(BaseEstimator):
     def _binding(self, kernel: Kernel, X: Views) -> dict[str, Any]:
         """Return what `bind` has to know of the fit."""
         free, ridged = self._matrix_free(kernel, X), bool(getattr(self, "learn_C", False))
-        return dict(matrix_free=free, n_jobs=count_jobs(self.n_jobs), on_all=self._on_all(), ridged=ridged)
+        return {"matrix_free": free, "n_jobs": count_jobs(self.n_jobs), "on_all": self._on_all(), "ridged": ridged}
 
     def _shared(self) -> bool:
         return True

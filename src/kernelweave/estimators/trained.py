@@ -64,11 +64,6 @@ class Overlap:
         found, looked_up = int(self.seen.sum()), int((self.seen | self.unseen).sum())
         return found if looked_up == len(self.seen) else round(len(self.seen) * found / max(looked_up, 1))
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether every sample could be looked up."""
-        return bool((self.seen | self.unseen).all())
-
 
 def remember(kernel: Kernel, X: Views, target: Any = None) -> Trained:
     """Return what a model is to remember of its training samples."""
@@ -145,11 +140,11 @@ def sample_hashes(kernel: Kernel, X: Views, support: Views | None = None) -> np.
         what = (repr(path), leaf.reads, repr(getattr(leaf, "alphabet", None)))
         if what not in done:
             done.add(what)
-            join_hashes(_part(path, leaf, X, support), out)
+            join_hashes(_leaf_hashes(path, leaf, X, support), out)
     return out
 
 
-def _part(path: tuple[Any, ...], leaf: Kernel, X: Views, support: Views | None) -> np.ndarray:
+def _leaf_hashes(path: tuple[Any, ...], leaf: Kernel, X: Views, support: Views | None) -> np.ndarray:
     """Return the hashes of what one kernel reads."""
     seen = seen_through(X, path)
     if leaf.reads == "sequences":

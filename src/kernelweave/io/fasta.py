@@ -199,13 +199,10 @@ def read_files(
     Parameters
     ----------
     paths : sequence of path, "-" or binary file
-    alphabet : "auto", name or Alphabet
-    labels : sequence, callable or None
-        One label for each file, or a function of the header such as ``header_labels("label")``.
-    progress : callable or None
-        Called as progress(records so far, share of the current file read or None).
-    **rules
-        `ambiguous`, `lower`, `on_short`, `min_length`, as in `as_sequences`.
+    labels, progress
+        As in `pack_fasta`.
+    alphabet, **rules
+        As in `read_fasta`.
 
     Returns
     -------
@@ -234,17 +231,14 @@ def pack_fasta(
         FASTA or FASTQ, plain or gzip, read in this order.
     out : path
         The packed file. It appears when it is whole; after an error there is none.
-    alphabet : "auto", name or Alphabet
-    packed : bool or None
-        Two bits a letter; None: where the alphabet allows.
+    alphabet, packed, **rules
+        As in `read_fasta`.
     labels : sequence, callable or None
         One label for each file, or a function of the header such as ``header_labels("label")``.
     keep_ids : bool
         Return the ids, which costs memory for every record.
     progress : callable or None
         Called as progress(records so far, share of the current file read or None).
-    **rules
-        `ambiguous`, `lower`, `on_short`, `min_length`, as in `as_sequences`.
 
     Returns
     -------

@@ -6,7 +6,7 @@ import csv
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,7 +45,7 @@ def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None) ->
     with Source(path) as source:
         names, rows = _parse(source)
     wanted = names if columns is None else list(columns)
-    _require(wanted, names, source.name)
+    require_columns(wanted, names, source.name)
     return {name: _typed([row[names.index(name)] for row in rows]) for name in wanted}
 
 
@@ -190,7 +190,8 @@ def _typed(values: list[str]) -> np.ndarray:
     return out
 
 
-def _require(wanted: Sequence[str], names: Sequence[str], source: str) -> None:
+def require_columns(wanted: Iterable[str], names: Sequence[str], source: str) -> None:
+    """Raise an error that says which columns there are where one is missing."""
     for name in wanted:
         if name not in names:
             shown = ", ".join(map(repr, names[:10]))
@@ -215,7 +216,7 @@ def _read_parquet(path: str | os.PathLike, columns: Sequence[str] | None) -> dic
     try:
         names, fetch = _parquet_reader(name)
         wanted = names if columns is None else list(columns)
-        _require(wanted, names, name)
+        require_columns(wanted, names, name)
         table = fetch(wanted)
     except (InputError, ImportError):
         raise
