@@ -9,6 +9,8 @@ import click
 
 from . import options as opt
 from .console import bar, console, count, facts, short, table, write_json
+from .data import kind_of, labels_or_blanks, labels_path, opened
+from .failures import check_printable
 
 EXAMPLES = """\b
 Examples:
@@ -23,9 +25,6 @@ Examples:
 @opt.JSON
 def inspect(path: str, as_json: bool) -> None:
     """Say what the model file or data file PATH holds; a model's data are not read."""
-    from .data import kind_of, opened
-    from .failures import check_printable
-
     check_printable()
     source = opened(path)
     kind = kind_of(source)
@@ -117,7 +116,6 @@ def _of_set(sequences: Any, what: str) -> dict[str, Any]:
 
 def _sequences(path: str, source: Any) -> dict[str, Any]:
     from ..io.fasta import read_files
-    from .data import labels_or_blanks
 
     found = read_files([source], labels=labels_or_blanks("label"), on_short="zero")
     told = _of_set(found.sequences, "FASTA or FASTQ")
@@ -130,7 +128,6 @@ def _sequences(path: str, source: Any) -> dict[str, Any]:
 
 def _packed(path: str, _: Any) -> dict[str, Any]:
     from ..sequences import SequenceSet
-    from .data import labels_path
 
     beside = labels_path(path)
     told = _of_set(SequenceSet.open(path), "packed sequences")

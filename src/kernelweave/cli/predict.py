@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -12,7 +13,9 @@ import click
 
 from ..errors import InputError, MemoryBudgetError
 from . import options as opt
+from .arrange import arranged, model_alphabet
 from .console import json_line, note, work_bar
+from .data import Reading, kind_of, opened, read
 from .failures import check_output, check_printable
 from .notes import SampleNotes, Seen
 
@@ -42,7 +45,6 @@ Regression has id and prediction. The id of a table's row is its number, unless 
 def predict(**options: Any) -> None:
     """Write scores of the samples in DATA by a MODEL file."""
     from ..io.model_file import load
-    from .data import Reading
 
     if options["output"]:
         check_output(options["output"])
@@ -151,12 +153,8 @@ class Unique:
 
 def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any, list[str], str]]:
     """Yield the samples of files as the model reads them, their names, and what the source is called."""
-    from dataclasses import replace
-
     from ..estimators.trained import kernel_of
     from ..io.fasta import read_blocks
-    from .arrange import arranged, model_alphabet
-    from .data import kind_of, opened, read
 
     sources = [opened(path) for path in files]
     kinds = {kind_of(source) if how.file_format == "auto" else how.file_format for source in sources}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from ..errors import DataWarning
+from ..errors import DataWarning, InputError
 from . import options as opt
+from .arrange import arranged, model_alphabet
 from .console import console, table, write_json
+from .data import Reading, read
 from .failures import check_output
 
 EXAMPLES = """\b
@@ -42,7 +45,6 @@ def report(**options: Any) -> None:
     from ..report.context import Options
     from ..report.scores import scores
     from ..report.trained import TRAINING, UNSURE
-    from .data import Reading
 
     check_output(options["output"])
     how = Reading.taken_from(options)
@@ -83,11 +85,7 @@ def scores_table(found: dict[str, dict[str, float]]) -> Any:
 
 def labelled(model: Any, files: tuple[str, ...], how: Any) -> Any:
     """Return samples with labels, as the model reads them and as it calls its classes."""
-    from dataclasses import replace
-
     from ..estimators.trained import kernel_of, training_of
-    from .arrange import arranged, model_alphabet
-    from .data import read
 
     known = training_of(model)
     how = replace(how, known_target=None if known is None else known.target)
@@ -101,8 +99,6 @@ def labelled(model: Any, files: tuple[str, ...], how: Any) -> Any:
 def same_labels(model: Any, data: Any) -> Any:
     """Return the targets in the type of the model's classes; a class that it does not know is an error."""
     import numpy as np
-
-    from ..errors import InputError
 
     if not hasattr(model, "classes_"):
         return data.y
