@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernelweave._fast import bits, forest, linadd
+from kernelweave._fast import bits, forest, jit, linadd
 from kernelweave._fast import weighted_degree as wd
 from kernelweave.engines import ENGINES, SuffixArray, Table
 from kernelweave.parallel import for_blocks
@@ -52,12 +52,45 @@ def build(support: np.ndarray, coef: np.ndarray) -> forest.Forest:
     return forest.build_forest(np.ascontiguousarray(support.T), coef, BETAS, 0, LENGTH, short, 4, True, True)
 
 
+@jit
+def run_values(beta, length):
+    """Beta (degree,) -> values (length + 1,): what a run of agreeing letters adds, by its length."""
+    values = np.zeros(length + 1)
+    per_start = 0.0
+    for run in range(1, length + 1):
+        if run <= len(beta):
+            per_start += beta[run - 1]
+        values[run] = values[run - 1] + per_start
+    return values
+
+
+@jit
+def wd_runs(x, y, values):
+    """Codes (L,), (L,), values from `run_values` -> the kernel of one pair, run by run."""
+    total, run = 0.0, 0
+    for i in range(len(x)):
+        if x[i] == y[i] and x[i] != bits.AMBIGUOUS:
+            run += 1
+        elif run > 0:
+            total += values[run]
+            run = 0
+    return total + values[run]
+
+
+@jit
+def wd_runs_block(codes_a, codes_b, values, out):
+    """Codes (na, L), (nb, L), values from `run_values` -> out (na, nb)."""
+    for i in range(len(codes_a)):
+        for j in range(len(codes_b)):
+            out[i, j] = wd_runs(codes_a[i], codes_b[j], values)
+
+
 def pairs(rng: np.random.Generator) -> float:
     print("\nKernel of pairs, one thread")
     a, b = random_dna(rng, 200), random_dna(rng, 4000)
     planes_a, planes_b = bits.pack_planes(a, 2), bits.pack_planes(b, 2)
-    values, out = wd.run_values(BETA, LENGTH), np.empty((200, 4000))
-    runs = best(lambda: wd.wd_runs_block(a[:50], b, values, out[:50])) / (50 * 4000)
+    values, out = run_values(BETA, LENGTH), np.empty((200, 4000))
+    runs = best(lambda: wd_runs_block(a[:50], b, values, out[:50])) / (50 * 4000)
     fast = best(lambda: wd.wd_block(planes_a, planes_b, BETA, out), 9) / out.size
     degrees = np.empty((DEGREE, 50, 4000))
     each = best(lambda: wd.wd_block_degrees(planes_a, planes_b, degrees)) / (50 * 4000)
@@ -74,7 +107,7 @@ def threads(rng: np.random.Generator, n: int) -> None:
     print("\nTwo threads against one")
     codes = random_dna(rng, 4096)
     planes, out = bits.pack_planes(codes, 2), np.empty((4096, 4096))
-    blocks = [bits.take_planes(planes, np.arange(i, i + 256)) for i in range(0, 4096, 256)]
+    blocks = [bits.pack_planes(codes[i : i + 256], 2) for i in range(0, 4096, 256)]
 
     def block(rows: slice) -> None:
         wd.wd_block(blocks[rows.start // 256], planes, BETA, out[rows])

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from kernelweave import BagOfWords, GappedKmer, Mismatch, MKLClassifier, Spectrum
+from kernelweave._fast import jit
 from kernelweave.gram import FeatureGram
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.explicit import ExplicitKernel
@@ -74,10 +75,34 @@ def memory(rng: np.random.Generator, n: int) -> None:
         print(f"    bytes per letter: {large / (n * LETTERS):.1f}")
 
 
+@jit
+def merge_dot(features_a, values_a, features_b, values_b):
+    """Inner product of two sparse vectors with sorted features."""
+    total, i, j = 0.0, 0, 0
+    while i < len(features_a) and j < len(features_b):
+        a, b = features_a[i], features_b[j]
+        if a == b:
+            total += values_a[i] * values_b[j]
+        # Both steps are sums, not branches: which side is behind cannot be guessed.
+        i += a <= b
+        j += b <= a
+    return total
+
+
+@jit
+def merge_block(features_a, values_a, starts_a, features_b, values_b, starts_b, out):
+    """Sparse rows (features, values, starts) of two sets -> out (na, nb), all inner products."""
+    for i in range(len(starts_a) - 1):
+        fa, va = features_a[starts_a[i] : starts_a[i + 1]], values_a[starts_a[i] : starts_a[i + 1]]
+        for j in range(len(starts_b) - 1):
+            b = slice(starts_b[j], starts_b[j + 1])
+            out[i, j] = merge_dot(fa, va, features_b[b], values_b[b])
+
+
 def pairwise(kernel: ExplicitKernel, X: Views, n_rows: int) -> Callable[[], np.ndarray]:
     """Return the work of n_rows rows of the matrix, pair by pair, from sorted k-mers: each pair is one merge."""
     from kernelweave._fast.features import spectrum_keys
-    from kernelweave._fast.kmers import count_kmers, merge_block
+    from kernelweave._fast.kmers import count_kmers
 
     sequences = X.sequences("bytes")
     keys, starts = spectrum_keys(sequences.flat_codes(), sequences.offsets, kernel.k, 8, 256)

@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 from kernelweave import DataWarning, PreClustering, Precomputed, compare_solvers
 from kernelweave.dual import Machine
 from kernelweave.estimators.compare import p_value
-from kernelweave.estimators.terms import Terms, prepare_terms
+from kernelweave.estimators.prepared_terms import Terms, prepare_terms
 from kernelweave.gram import bind
 from kernelweave.kernels.base import add_all
 from kernelweave.losses import EpsilonInsensitive, Squared

@@ -194,16 +194,15 @@ def _use_packed(path: str, number: int) -> Any:
 
 
 def _use_sequences(path: str, number: int) -> None:
-    from kernelweave.io.blocks import read_blocks
-    from kernelweave.io.fasta import iter_fasta, read_fasta
-    from kernelweave.io.labels import header_labels
-    from kernelweave.io.pieces import read_pieces
+    from kernelweave.io.fasta import iter_fasta, read_blocks, read_fasta
+    from kernelweave.io.records import read_fragments
     from kernelweave.io.streams import Source
+    from kernelweave.io.tables import header_labels
 
     records = list(iter_fasta(path))
     with Source(path) as source:
         pieces: dict[int, list[bytes]] = {}
-        for piece in read_pieces(source, 16):
+        for piece in read_fragments(source, 16):
             pieces.setdefault(piece.record, []).append(piece.text.tobytes())
     whole = [b"".join(parts).decode("utf-8", "backslashreplace") for parts in pieces.values()]
     assert whole == [record.sequence for record in records], "pieces differ from records"
@@ -262,7 +261,7 @@ def _use_table(path: str, number: int) -> None:
 
 def _use_labels(path: str, number: int) -> None:
     from kernelweave.cli.data import Reading, _label_table
-    from kernelweave.io.labels import match_labels
+    from kernelweave.io.tables import match_labels
 
     ids, labels = _label_table(path, Reading())
     match_labels([str(name) for name in ids][::-1], ids, labels)

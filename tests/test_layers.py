@@ -18,6 +18,7 @@ FRONT_DOOR = 4
 LAYERS = {
     -1: ("_fast",),
     0: (
+        "choices",
         "clock",
         "datasets",
         "engines",
@@ -26,15 +27,13 @@ LAYERS = {
         "kernels",
         "matrices",
         "memory",
-        "motif_data",
         "parallel",
         "progress",
         "sequences",
-        "splice_sites",
         "validation",
         "views",
     ),
-    1: ("cluster", "gram"),
+    1: ("gram",),
     2: ("dual", "losses", "norms"),
     3: ("mkl",),
     4: ("estimators", "explain", "io.checkpoint", "io.model_file", "io.model_reader", "scan", "testing"),
@@ -43,7 +42,7 @@ LAYERS = {
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 
 #: What a bare `import kernelweave` must not load.
-HEAVY = ("numba", "matplotlib", "dask", "altair", "pandas", "polars", "highspy", "sklearn")
+HEAVY = ("numba", "matplotlib", "pandas", "polars", "highspy", "sklearn")
 
 
 def modules(root):

@@ -24,8 +24,7 @@ from kernelweave import (
     scan_to_file,
 )
 from kernelweave.io.intervals import IntervalWriter, Regions, format_of, read_regions
-from kernelweave.io.pieces import read_pieces
-from kernelweave.io.records import read_batches
+from kernelweave.io.records import read_batches, read_fragments
 from kernelweave.io.streams import Source
 from kernelweave.scan import Scanner
 
@@ -338,7 +337,7 @@ def test_pieces_are_the_records(records, end, width, block):
         ]
     got = []
     with Source(io.BytesIO(data)) as source:
-        for piece in read_pieces(source, block):
+        for piece in read_fragments(source, block):
             if piece.record == len(got):
                 got.append((piece.id, b""))
             name, text = got[-1]
@@ -350,7 +349,7 @@ def test_pieces_are_the_records(records, end, width, block):
 def test_a_record_on_one_line_passes_in_pieces():
     data = b">long\n" + b"ACGT" * 50_000 + b"\n>next\nACGT\n"
     with Source(io.BytesIO(data)) as source:
-        pieces = list(read_pieces(source, 4096))
+        pieces = list(read_fragments(source, 4096))
     assert max(len(piece.text) for piece in pieces) < 3 * 4096
     assert sum(len(piece.text) for piece in pieces if piece.record == 0) == 200_000
     assert pieces[-1].id == "next"

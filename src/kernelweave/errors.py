@@ -13,6 +13,10 @@ class InputTypeError(InputError, TypeError):
     """A value of the wrong kind was given (text where numbers are needed, say)."""
 
 
+class MissingLabelError(InputError):
+    """A sample has no label where one is needed; it may be elsewhere, or not be needed after all."""
+
+
 class MemoryBudgetError(KernelweaveError, MemoryError):
     """The work would not fit into the memory budget; the message says how much it needs."""
 

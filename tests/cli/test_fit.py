@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernelweave import MKLClassifier, load
 from kernelweave.cli.presets import PRESETS
-from kernelweave.cli.toml import dumps
+from kernelweave.cli.runfile import dumps
 from kernelweave.io import read_fasta
 
 

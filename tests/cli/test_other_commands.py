@@ -11,7 +11,6 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from kernelweave import MKLClassifier, load
 from kernelweave.cli.app import cli
-from kernelweave.cli.kernels import TYPED
 from kernelweave.cli.presets import PRESETS
 from kernelweave.io import read_fasta
 from kernelweave.kernels import KERNELS, parse
@@ -66,11 +65,12 @@ def test_cv_of_numbers_and_of_more_classes(folder, kw):
 
 def test_every_kernel_is_listed_with_text_that_can_be_typed(kw):
     text = kw("kernels").stdout
+    for name, kernel in json.loads(kw("kernels", "--json").stdout)["kernels"].items():
+        assert kernel["example"] in text
+        assert type(parse(kernel["example"])).__name__ == name
     for kind in KERNELS:
-        if kind.__name__ != "Precomputed":  # needs a matrix, which a command line has not got
-            assert TYPED[kind.__name__] in text
-    for example in TYPED.values():
-        parse(example)
+        # a matrix is given in Python: a command line has not got one
+        assert (f" {kind.__name__}(" in text) == (kind.__name__ != "Precomputed")
     for preset in PRESETS.values():
         assert preset.about in text
         if preset.kernel:
@@ -81,7 +81,9 @@ def test_one_kernel(kw):
     text = kw("kernels", "WeightedDegree").stdout
     assert text.startswith("WeightedDegree(degree")
     assert "shift" in text
-    assert set(json.loads(kw("kernels", "--json").stdout)) == {"kernels", "presets", "losses", "solvers"}
+    told = json.loads(kw("kernels", "--json").stdout)
+    assert set(told) == {"kernels", "presets", "losses", "norms", "solvers", "duals"}
+    assert "is not one of Linear" in kw("kernels", "Linar", code=2).stderr
 
 
 # -- convert and inspect -----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernelweave import load
-from kernelweave.io import blocks, read_fasta, records
+from kernelweave.io import fasta, read_fasta, records
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_one_class_and_svmlight(kw, folder):
 
 def test_blocks_do_not_show(kw, model, folder, monkeypatch):
     whole = lines(kw("predict", "m.kw", "pos.fa").stdout)
-    monkeypatch.setattr(blocks, "read_batches", lambda source: records.read_batches(source, 64))
+    monkeypatch.setattr(fasta, "read_batches", lambda source: records.read_batches(source, 64))
     cut = lines(kw("predict", "m.kw", "pos.fa").stdout)
     assert [(row[0], row[2]) for row in cut] == [(row[0], row[2]) for row in whole]
     # sums over other blocks round otherwise

@@ -246,10 +246,10 @@ def test_estimators_with_numbers_beside_words(model, data, monkeypatch):
 )
 def test_memory_is_that_of_the_machine(model, free, data, monkeypatch):
     monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 10)
-    how, _ = clone(model).set_params(kernel=WeightedDegree(degree=3))._memory_needed(data[0])
+    how, _ = clone(model).set_params(kernel=WeightedDegree(degree=3)).memory_needed(data[0])
     assert (how == "no matrix") == free
     beside = clone(model).set_params(kernel=WeightedDegree(degree=3).on("s") + RBF().on("x"))
-    how, _ = beside._memory_needed(with_numbers(data).X)
+    how, _ = beside.memory_needed(with_numbers(data).X)
     assert (how == "no matrix") == (model.dual == "chunking"), "up to 10,000 samples matrices are quicker"
 
 

@@ -118,7 +118,7 @@ def test_training_samples_are_known_again_after_loading(name, tmp_path):
         found = overlap(one, part([3, 70, 39, 41]))
         assert found.seen.tolist() == [True, False, True, False]
         assert found.unseen.tolist() == [False, True, False, True]
-        assert (found.n_seen, found.is_whole) == (2, True)
+        assert (found.n_seen, (found.seen | found.unseen).all()) == (2, True)
 
 
 def test_samples_without_weight_were_not_trained_on():
@@ -137,7 +137,7 @@ def test_many_samples_are_known_by_a_part_of_their_hashes(monkeypatch, tmp_path)
     model = kw.load(tmp_path / "m.kw")
     assert len(model._trained.hashes) == 100
     found = overlap(model, X[:800])
-    assert not found.is_whole
+    assert not (found.seen | found.unseen).all()
     assert found.seen.sum() == 100
     assert not found.seen[400:].any()
     assert not found.unseen[:400].any()

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 import kernelweave as kw
 from kernelweave import MKLClassifier, MKLOneClass, MKLRegressor, Precomputed, load, per_feature, save
 from kernelweave.errors import InputError, InternalError
-from kernelweave.estimators.terms import Terms
+from kernelweave.estimators.prepared_terms import Terms
 from kernelweave.gram import DenseGram, bind, estimate
 from kernelweave.kernels import RBF, Identity, Linear
 from kernelweave.mkl.base import Machine, Problem, check_bounds

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernelweave.errors import DataWarning, InputError
 from kernelweave.io import read_fasta
-from kernelweave.io.blocks import read_blocks, read_files
+from kernelweave.io.fasta import read_blocks, read_files
 
 RECORDS = st.lists(st.text("ACGT", min_size=1, max_size=20), min_size=1, max_size=8)
 

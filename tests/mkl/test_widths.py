@@ -14,7 +14,6 @@ from kernelweave.mkl import base as mkl_base
 from kernelweave.mkl import widths
 from kernelweave.mkl.widths import Scale, _Point, learn_widths
 from kernelweave.testing.losses import targets
-from kernelweave.views import as_views
 
 N, D = 30, 3
 
@@ -60,7 +59,7 @@ def test_widths_keep_to_the_budget(rng):
     with pytest.raises(MemoryBudgetError, match="widths"):
         model.fit(X, y)
     with pytest.raises(MemoryBudgetError, match="widths"):
-        model._memory_needed(as_views(X))
+        model.memory_needed(X)
 
 
 scalings = pytest.mark.parametrize("scaling", ["variance", "trace", None])

@@ -30,10 +30,9 @@ def _scalar(name, extra):
     return operation
 
 
-#: Bits set in / zeros above / zeros below a uint64, as int64; both zero counts of 0 are 64.
+#: Bits set in / zeros above a uint64, as int64; 64 zeros are above 0.
 popcount = _scalar("ctpop", 0)
 leading_zeros = _scalar("ctlz", 1)
-trailing_zeros = _scalar("cttz", 1)
 
 
 @intrinsic
@@ -53,15 +52,6 @@ def prefetch(typingctx, array, row):
         return context.get_dummy_value()
 
     return types.void(array, types.intp), codegen
-
-
-@jit
-def bits_per_letter(n_letters):
-    """Smallest b >= 1 with 2^b >= n_letters."""
-    bits = 1
-    while (1 << bits) < n_letters:
-        bits += 1
-    return bits
 
 
 def empty_planes(n_planes, n_words, n):
@@ -99,22 +89,6 @@ def pack_planes(codes, n_bits):
     for start in range(0, n, TILE):
         _set_bits(np.ascontiguousarray(codes[start : start + TILE].T), start, planes)
     return planes
-
-
-@jit
-def _copy_planes(planes, rows, taken):
-    """taken[p, w, j] = planes[p, w, rows[j]]."""
-    for p in range(planes.shape[0]):
-        for w in range(planes.shape[1]):
-            for j in range(len(rows)):
-                taken[p, w, j] = planes[p, w, rows[j]]
-
-
-def take_planes(planes, rows):
-    """Planes (P, W, n), rows (m,) -> the planes of those sequences, padded: (P, W, m rounded up to LANES)."""
-    taken = empty_planes(planes.shape[0], planes.shape[1], len(rows))
-    _copy_planes(planes, rows, taken)
-    return taken
 
 
 @jit

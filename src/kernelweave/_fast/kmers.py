@@ -93,30 +93,6 @@ def count_kmers(values, starts):
 
 
 @jit
-def merge_dot(features_a, values_a, features_b, values_b):
-    """Inner product of two sparse vectors with sorted features."""
-    total, i, j = 0.0, 0, 0
-    while i < len(features_a) and j < len(features_b):
-        a, b = features_a[i], features_b[j]
-        if a == b:
-            total += values_a[i] * values_b[j]
-        # Both steps are sums, not branches: which side is behind cannot be guessed.
-        i += a <= b
-        j += b <= a
-    return total
-
-
-@jit
-def merge_block(features_a, values_a, starts_a, features_b, values_b, starts_b, out):
-    """Sparse rows (features, values, starts) of two sets -> out (na, nb), all inner products."""
-    for i in range(len(starts_a) - 1):
-        fa, va = features_a[starts_a[i] : starts_a[i + 1]], values_a[starts_a[i] : starts_a[i + 1]]
-        for j in range(len(starts_b) - 1):
-            b = slice(starts_b[j], starts_b[j + 1])
-            out[i, j] = merge_dot(fa, va, features_b[b], values_b[b])
-
-
-@jit
 def sum_rows(values, starts, out):
     """out[r] += sum of values[starts[r] : starts[r + 1]]; out (n,)."""
     for r in range(len(starts) - 1):

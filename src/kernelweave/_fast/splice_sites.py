@@ -1,4 +1,4 @@
-"""Windows that look like acceptor splice sites and like what is mistaken for them; see `kernelweave.splice_sites`."""
+"""Windows that look like acceptor splice sites and like what is mistaken for them; for `datasets.splice_sites`."""
 
 import numpy as np
 

@@ -1,8 +1,7 @@
 """The weighted degree kernel of pairs: value = sum_k beta[k-1] sum_i [x and y agree on the k letters from i].
 
-Three ways of counting. *Bits*: mask of agreeing positions, narrowed by one letter a level, counted by popcount,
-sixteen sequences at once. *Runs*: one walk along both sequences that adds up run lengths. *Terms*: one value per
-position and degree, for kernels whose parts are weighted apart.
+Two ways of counting. *Bits*: mask of agreeing positions, narrowed by one letter a level, counted by popcount,
+sixteen sequences at once. *Runs*: one walk from the end, for kernels with a weight for each position and degree.
 """
 
 import numpy as np
@@ -194,46 +193,6 @@ def wd_position_block(planes_a, planes_b, beta, position, out):
 
 
 @jit
-def run_values(beta, length):
-    """Beta (degree,) -> values (length + 1,): what a run of agreeing letters adds, by its length."""
-    values = np.zeros(length + 1)
-    per_start = 0.0
-    for run in range(1, length + 1):
-        if run <= len(beta):
-            per_start += beta[run - 1]
-        values[run] = values[run - 1] + per_start
-    return values
-
-
-@jit
-def wd_runs(x, y, values):
-    """Codes (L,), (L,), values from `run_values` -> the kernel of one pair, run by run."""
-    total, run = 0.0, 0
-    for i in range(len(x)):
-        if x[i] == y[i] and x[i] != AMBIGUOUS:
-            run += 1
-        elif run > 0:
-            total += values[run]
-            run = 0
-    return total + values[run]
-
-
-@jit
-def wd_runs_block(codes_a, codes_b, values, out):
-    """Codes (na, L), (nb, L), values from `run_values` -> out (na, nb)."""
-    for i in range(len(codes_a)):
-        for j in range(len(codes_b)):
-            out[i, j] = wd_runs(codes_a[i], codes_b[j], values)
-
-
-@jit
-def wd_diagonal(codes, values, out):
-    """Codes (n, L), values from `run_values` -> out (n,): the kernel of every sequence with itself."""
-    for i in range(len(codes)):
-        out[i] = wd_runs(codes[i], codes[i], values)
-
-
-@jit
 def cumulative(beta):
     """Beta (L, degree), a weight per position and degree -> sums (L, degree + 1), sums[i, k] = sum beta[i, :k]."""
     length, degree = beta.shape
@@ -276,30 +235,3 @@ def wd_pairs(codes_a, codes_b, sums, out):
             run = min(run + 1, degree) if agree else 0
             total += sums[p, run]
         out[i] = total
-
-
-@jit
-def wd_block_positions(codes_a, codes_b, sums, out):
-    """As `wd_weighted_block` -> out (L, na, nb): the part of every starting position."""
-    length, degree = sums.shape[0], sums.shape[1] - 1
-    for i in range(len(codes_a)):
-        for j in range(len(codes_b)):
-            run = 0
-            for p in range(length - 1, -1, -1):
-                agree = codes_a[i, p] == codes_b[j, p] and codes_a[i, p] != AMBIGUOUS
-                run = min(run + 1, degree) if agree else 0
-                out[p, i, j] = sums[p, run]
-
-
-@jit
-def wd_block_terms(codes_a, codes_b, out):
-    """Codes (na, L), (nb, L) -> out (L, degree, na, nb): 1 where the k-mers at a position agree, weights left out."""
-    length, degree = out.shape[0], out.shape[1]
-    for i in range(len(codes_a)):
-        for j in range(len(codes_b)):
-            run = 0
-            for p in range(length - 1, -1, -1):
-                agree = codes_a[i, p] == codes_b[j, p] and codes_a[i, p] != AMBIGUOUS
-                run = min(run + 1, degree) if agree else 0
-                for k in range(degree):
-                    out[p, k, i, j] = 1.0 if k < run else 0.0

@@ -26,6 +26,8 @@ def arranged(data: Data, kernel: Kernel, how: Reading, model: Any = None) -> tup
     model : fitted estimator, optional
         Whose columns and alphabets the data are to have.
     """
+    from ..estimators.trained import alphabet_of
+
     if data.kind != "table":
         return data, None
     if model is not None and getattr(model, "feature_names_in_", None) is not None:
@@ -38,7 +40,8 @@ def arranged(data: Data, kernel: Kernel, how: Reading, model: Any = None) -> tup
     columns: dict[str, Any] = {}
     skipped: set[int] = set()
     for name in names:
-        columns[name], left_out = _column(data, name, leaves[name], how, _alphabet(model, None if bare else name))
+        known = None if model is None else alphabet_of(model, None if bare else name)
+        columns[name], left_out = _column(data, name, leaves[name], how, known)
         skipped.update(left_out)
     data = replace(data, X=columns[names[0]] if bare else columns)
     return (_without(data, skipped) if skipped else data), names
@@ -84,7 +87,7 @@ class _Names:
         ]
         for name in chosen if self._strict else ():
             if name not in self.labels:
-                raise InputError(f"The kernel reads a column {name!r}; the table has {_some(self.labels)}.")
+                raise InputError(f"The kernel reads a column {name!r}; the table has {_listed(self.labels)}.")
         return _Names(tuple(chosen), self._strict)
 
 
@@ -149,25 +152,16 @@ def _require(names: list[str], data: Data) -> None:
     if missing:
         raise InputError(
             f"{data.source} lacks {'columns' if len(missing) > 1 else 'the column'} "
-            f"{', '.join(map(repr, missing[:5]))} that the model was trained on; it has {_some(tuple(data.X))}."
+            f"{', '.join(map(repr, missing[:5]))} that the model was trained on; it has {_listed(tuple(data.X))}."
         )
 
 
-def _some(names: tuple[Any, ...]) -> str:
+def _listed(names: tuple[Any, ...]) -> str:
     return ", ".join(map(repr, names[:8])) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
-
-
-def _alphabet(model: Any, name: str | None) -> Any:
-    """Return the alphabet of a column that a model was trained on; None where there is none to keep to."""
-    if model is None:
-        return None
-    try:
-        views = model._support_views if name is None else model._support_views.select(name)
-        return views.sequences("auto").alphabet
-    except InputError:
-        return None
 
 
 def model_alphabet(model: Any) -> Any:
     """Return the alphabet of a model that reads sequences and nothing else."""
-    return _alphabet(model, None) or "auto"
+    from ..estimators.trained import alphabet_of
+
+    return alphabet_of(model) or "auto"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-Progress = Callable[[dict[str, Any]], None]
 #: Without a terminal nothing is folded: a program may read the lines.
 ENDLESS = 10_000
 
@@ -130,28 +129,28 @@ def write_json(value: Any) -> None:
     from .failures import check_printable
 
     check_printable()
-    print(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+    print(json.dumps(_as_json(value), ensure_ascii=False, indent=2, allow_nan=False))
 
 
 def json_line(value: dict[str, Any]) -> str:
     """Return a JSON value as one line."""
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    return json.dumps(_as_json(value), ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _as_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_as_json(item) for item in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return _as_json(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
 @contextmanager
-def gap_bar(tol: float) -> Iterator[Progress | None]:
+def gap_bar(tol: float) -> Iterator[Callable[[dict[str, Any]], None] | None]:
     """Show how far the gap has come on its way to `tol`; on a terminal only, on standard error."""
     if not sys.stderr.isatty():
         yield None

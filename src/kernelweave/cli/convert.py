@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import click
 
+from ..errors import InputError
 from . import options as opt
 from .console import console, count, work_bar, write_json
+from .data import Reading, file_labels, kind_of, labels_or_blanks, labels_path, opened, read
 from .failures import check_output
 
 EXAMPLES = """\b
@@ -31,9 +34,6 @@ Ids and labels go into a table beside it (sites.labels.tsv), where fit finds the
 @opt.JSON
 def convert(**options: Any) -> None:
     """Convert FASTA, FASTQ or a table (DATA) to a packed file."""
-    from .data import Reading, labels_path
-    from .sniff import kind_of, opened
-
     how = Reading.taken_from(options)
     files, output = options["files"], os.path.expanduser(options["output"])
     if not files:
@@ -58,21 +58,9 @@ def convert(**options: Any) -> None:
 
 def _from_fasta(files: tuple[str, ...], output: str, how: Any, _: str | None) -> tuple[Any, list[str], Any]:
     """Pack sequence files; labels are those of two files, or in the headers if they are there."""
-    from ..errors import InputError
     from ..io.fasta import pack_fasta
-    from ..io.labels import header_labels
-    from .data import file_labels
 
-    given: Any = file_labels(files) if len(files) > 1 else None
-    if given is None:
-        found = header_labels(how.label_field)
-
-        def given(header: str) -> str:
-            try:
-                return found(header)
-            except InputError:
-                return ""
-
+    given: Any = file_labels(files) if len(files) > 1 else labels_or_blanks(how.label_field)
     with work_bar("Packing", "record") as progress:
         options = {"alphabet": how.alphabet, "keep_ids": True, "progress": progress, **how.rules}
         loaded = pack_fasta(files, output, labels=given, **options)
@@ -86,13 +74,9 @@ def _from_fasta(files: tuple[str, ...], output: str, how: Any, _: str | None) ->
 
 
 def _from_table(files: tuple[str, ...], output: str, how: Any, column: str | None) -> tuple[Any, list[str], Any]:
-    from dataclasses import replace
-
     import numpy as np
 
-    from ..errors import InputError
     from ..sequences import SequenceSet, as_sequences
-    from .data import read
 
     how = replace(how, columns=column)
     data = read(files, how, labelled=how.target is not None)

@@ -85,7 +85,7 @@ def cv(**options: Any) -> None:
     measure = next(iter(rows[0].scores))
     best = max(rows, key=lambda row: row.mean(measure))
     if options["as_json"]:
-        write_json(_plain(rows, best, task, measure, options))
+        write_json(_as_json(rows, best, task, measure, options))
     else:
         _show(rows, best, measure, given)
 
@@ -147,7 +147,7 @@ def _scores(model: Any, task: str, X: Any, y: Any) -> dict[str, float]:
     }
 
 
-def _plain(rows: list[Row], best: Row, task: str, measure: str, options: dict[str, Any]) -> dict[str, Any]:
+def _as_json(rows: list[Row], best: Row, task: str, measure: str, options: dict[str, Any]) -> dict[str, Any]:
     def plain(row: Row) -> dict[str, Any]:
         means = {
             name: {"mean": row.mean(name), "std": row.spread(name), "folds": row.scores[name]} for name in row.scores

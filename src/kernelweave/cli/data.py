@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
+from ..errors import InputError, MissingLabelError
 from .console import count, work_bar
-from .sniff import kind_of, opened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +24,10 @@ if TYPE_CHECKING:
 LABELS_BESIDE, LABELS_ARRAY = ".labels.tsv", ".labels.npy"
 #: A matrix with a larger share of non-zeros is not sparse.
 DENSE_SHARE = 0.5
+#: Bytes by which the kind of a file is known.
+_HEAD = 1 << 16
+_SVMLIGHT = re.compile(rb"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?(\s+(qid:)?[0-9]+:\S+)+\s*(#.*)?", re.ASCII)
+_NUMBER = re.compile(rb"\s*[-+]?[0-9.]+\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -115,8 +123,8 @@ def read(files: tuple[str, ...], how: Reading, *, labelled: bool = True, n_featu
 
 
 def _sequences(files: tuple[str, ...], sources: list[Any], how: Reading, labelled: bool) -> Data:
-    from ..io.blocks import read_files
-    from ..io.labels import header_labels, match_labels
+    from ..io.fasta import read_files
+    from ..io.tables import header_labels, match_labels
 
     labels: Any = None
     if labelled and how.labels is None:
@@ -124,10 +132,8 @@ def _sequences(files: tuple[str, ...], sources: list[Any], how: Reading, labelle
     with work_bar("Reading", "record") as progress:
         try:
             found = read_files(sources, how.alphabet, labels=labels, progress=progress, **how.rules)
-        except InputError as error:
-            if "has no label" not in str(error):
-                raise
-            raise InputError(
+        except MissingLabelError as error:
+            raise MissingLabelError(
                 f"{files[0]}: {error} Give two files (positives, then negatives), a table of labels with --labels, "
                 "another field with --label-field, or use --task one-class."
             ) from None
@@ -135,6 +141,21 @@ def _sequences(files: tuple[str, ...], sources: list[Any], how: Reading, labelle
     if labelled and how.labels is not None:
         y = match_labels(found.ids or [], *_label_table(how.labels, how))
     return Data("sequences", found.sequences, y, found.ids or [], " and ".join(files))
+
+
+def labels_or_blanks(field: str) -> Callable[[str], str]:
+    """Return the function that finds the label in a header, and "" where there is none."""
+    from ..io.tables import header_labels
+
+    found = header_labels(field)
+
+    def label(header: str) -> str:
+        try:
+            return found(header)
+        except MissingLabelError:
+            return ""
+
+    return label
 
 
 def file_labels(files: tuple[str, ...]) -> list[Any]:
@@ -149,16 +170,13 @@ def file_labels(files: tuple[str, ...]) -> list[Any]:
 
 def _label_table(path: str, how: Reading, labelled: bool = True) -> tuple[Any, Any]:
     """Return the columns of ids and labels; None for labels that are neither there nor needed."""
-    from ..io.labels import tidy_labels
-    from ..io.tables import read_table
+    from ..io.tables import read_table, require_columns, tidy_labels
 
     table = read_table(path)
     names = list(table)
     id_name = how.id_column or ("id" if "id" in names else names[0])
     label = how.target or ("label" if "label" in names else names[-1])
-    for name in (id_name, label):
-        if name not in table:
-            raise InputError(f"{path} has no column {name!r}; it has {', '.join(map(repr, names))}.")
+    require_columns((id_name, label), names, path)
     if id_name != label:
         return table[id_name], tidy_labels(table[label])
     if labelled:
@@ -170,7 +188,7 @@ def _packed(path: str, how: Reading, labelled: bool) -> Data:
     """A packed file has no names; they and the labels are beside it, row by row."""
     import numpy as np
 
-    from ..io.labels import check_lengths
+    from ..io.tables import check_lengths
     from ..sequences import SequenceSet
 
     sequences = SequenceSet.open(path)
@@ -199,8 +217,7 @@ def labels_path(path: str, ending: str = LABELS_BESIDE) -> str:
 
 
 def _table(path: str, source: Any, how: Reading, labelled: bool) -> Data:
-    from ..io.labels import tidy_labels
-    from ..io.tables import read_table
+    from ..io.tables import read_table, require_columns, tidy_labels
 
     table = read_table(source)
     names = list(table)
@@ -212,9 +229,7 @@ def _table(path: str, source: Any, how: Reading, labelled: bool) -> Data:
     id_name = how.id_column or ("id" if "id" in names and how.target != "id" else None)
     apart = [name for name in (how.target if labelled else None, id_name) if name is not None]
     wanted = how.wanted or [name for name in names if name not in apart and name != how.target]
-    for name in (*apart, *wanted):
-        if name not in table:
-            raise InputError(f"{path} has no column {name!r}; it has {', '.join(map(repr, names[:10]))}.")
+    require_columns((*apart, *wanted), names, path)
     if not len(table[names[0]]):
         raise InputError(f"{path} has a header line, but no rows.")
     if how.target in wanted:
@@ -251,3 +266,69 @@ def _svmlight(path: str, source: Any, labelled: bool, n_features: int | None) ->
 
 def _row_ids(n: int) -> list[str]:
     return [str(i + 1) for i in range(n)]
+
+
+# -- what kind of file it is, by its first bytes -----------------------------------------------------------------------
+
+
+def opened(path: str) -> Any:
+    """Return what readers take: the path itself, "-", or the open file where it can be read only once.
+
+    Looking at the first bytes of a pipe would consume them, so a pipe stays open, and is looked into by `peek`.
+    """
+    name = os.path.expanduser(path)
+    if path == "-":
+        return path
+    if not stat.S_ISREG(os.stat(name).st_mode):
+        if os.path.isdir(name):
+            raise InputError(f"{path!r} is a folder; name the files in it.")
+        return open(name, "rb")  # readers need it open; the process is short
+    return name
+
+
+def kind_of(source: Any) -> str:
+    """Return "model", "packed", "sequences", "svmlight", "parquet" or "table"."""
+    head = _first_bytes(source)
+    if head.startswith(b"\x1f\x8b"):
+        head = _unzipped(head)
+    if head.startswith(b"PK\x03\x04"):
+        return "model"
+    if head.startswith(b"kwseq"):
+        return "packed"
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    lines = [line for line in text.splitlines() if line.strip()]
+    notes = (b"#", b";")
+    first = next((line for line in lines if not line.startswith(notes)), b"")
+    if first.startswith((b">", b"@")) or not lines:
+        return "sequences"
+    return "svmlight" if _is_svmlight(first, lines) else "table"
+
+
+def _is_svmlight(first: bytes, lines: list[bytes]) -> bool:
+    """A line may be a label alone, for a sample of zeros, but not all of them are."""
+    if _SVMLIGHT.fullmatch(first):
+        return True
+    return bool(_NUMBER.fullmatch(first)) and any(_SVMLIGHT.fullmatch(line) for line in lines[1:10])
+
+
+def _first_bytes(source: Any) -> bytes:
+    if source == "-":
+        source = sys.stdin.buffer
+    elif isinstance(source, str):
+        with open(source, "rb") as file:
+            return file.read(_HEAD)
+    if hasattr(source, "peek"):
+        return source.peek(_HEAD)[:_HEAD]
+    at = source.tell()
+    head = source.read(_HEAD)
+    source.seek(at)
+    return head
+
+
+def _unzipped(head: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(31).decompress(head, _HEAD)
+    except zlib.error:  # the reader will say what is wrong with it
+        return b""

@@ -11,6 +11,7 @@ import click
 
 from . import options as opt
 from .console import console, write_json
+from .data import Reading
 from .failures import IO, Failure
 
 EXAMPLES = """\b
@@ -44,7 +45,6 @@ With more than two classes, every class has its own: kmers-CLASS.tsv and so on.
 def explain(**options: Any) -> None:
     """Write what a MODEL file learned into a folder, and how it scores the samples in DATA."""
     from ..io.model_file import load
-    from .data import Reading
 
     how = Reading.taken_from(options)
     model = load(options["model"])
@@ -79,7 +79,9 @@ def _folder(path: str) -> str:
 
 
 def _has_words(model: Any) -> bool:
-    return any(leaf.reads == "sequences" for leaf in model._kernel().leaves())
+    from ..estimators.trained import kernel_of
+
+    return any(leaf.reads == "sequences" for leaf in kernel_of(model).leaves())
 
 
 def machines(model: Any) -> list[tuple[int, str]]:

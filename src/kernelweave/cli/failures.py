@@ -37,6 +37,7 @@ def check_output(path: str) -> None:
 
 
 #: What the library says to programmers, and what it is on the command line.
+_NAMES = "on_short|alphabet|ambiguous|anchor|class_weight|norm|solver|dual|loss|window"
 _IN_OPTIONS = (
     ("; with warm_start=True another fit goes on from here", ""),
     ("max_iter, max_seconds or tol", "--max-iter, --time-limit or --tol"),
@@ -44,7 +45,7 @@ _IN_OPTIONS = (
     (r"Checkpoint\(path, restart=True\)", "--force-new"),
     (r"text or Alphabet\('\.\.\.'\)", "text; --alphabet"),
     (r"or 'zero' \(no features\)", "or zero (no features)"),
-    (r"""\b(on_short|alphabet|ambiguous|anchor|class_weight|norm|solver|loss|window)=['"]?(\w+|\.\.\.)['"]?""", None),
+    (rf"""\b({_NAMES})=['"]?(\w+|\.\.\.)['"]?""", None),
 )
 
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import click
 
+from ..memory import budget_bytes, readable
 from . import options as opt
 from .console import bar, console, count, facts, gap_bar, note, seconds, short, table, write_json
 from .failures import NOT_CONVERGED, Failure, check_output
-from .notes import Reading as Notes
+from .machine import check_positive_label, check_task, estimator, put_positive_last, task_of
+from .notes import SampleNotes
 from .runfile import run_path, use_run, versions, write_run
 
 EXAMPLES = """\b
@@ -80,7 +82,6 @@ class Run:
         from ..kernels import parse
         from .arrange import arranged
         from .data import Reading, read
-        from .machine import check_positive_label, check_task, estimator, task_of
         from .presets import default_kernel, preset_kernel
 
         self.options = dict(options)
@@ -95,7 +96,7 @@ class Run:
         check_task(self.task, self.data)
         check_positive_label(self.task, self.data, options["positive"])
         self.target = how.target if self.task != "one-class" else None
-        self.notes = Notes(kernel)
+        self.notes = SampleNotes(kernel)
         self.model = estimator(self.task, kernel, self.data.y, options)
         path = options["checkpoint"] or options["output"] + ".checkpoint"
         self.checkpoint = Checkpoint(path, restart=options["force_new"])
@@ -103,10 +104,8 @@ class Run:
 
     def train(self) -> None:
         """Fit the model; an interrupt says how to go on."""
-        from dataclasses import replace
-
+        from ..estimators.trained import name_target
         from ..views import as_views
-        from .machine import put_positive_last
 
         X = self.data.X
         views = as_views(X) if isinstance(X, dict) or hasattr(X, "alphabet") else X
@@ -126,7 +125,7 @@ class Run:
             raise KeyboardInterrupt(text) from None
         self.seconds = time.monotonic() - start
         put_positive_last(self.model, self.options["positive"])
-        self.model._trained = replace(self.model._trained, target=self.target)
+        name_target(self.model, self.target)
         self.model.notes_ += self.notes.said()
         if self.names is not None:
             import numpy as np
@@ -180,10 +179,7 @@ class Run:
 
     def announce(self) -> None:
         """Print what is about to be learned from what."""
-        from ..memory import budget_bytes, readable
-        from ..views import as_views
-
-        how, need = self.model._memory_needed(as_views(self.data.X))
+        how, need = self.model.memory_needed(self.data.X)
         allowed = readable(budget_bytes(self.model.memory))
         rows = {
             "data": describe(self.data),
@@ -218,7 +214,7 @@ class Run:
                 out.print(f"Note: {text}")
         output = self.options["output"]
         size = os.path.getsize(os.path.expanduser(output))
-        out.print(f"Wrote {output} ({_size(size)}) and {run_path(output)}, which repeats this run.", soft_wrap=True)
+        out.print(f"Wrote {output} ({readable(size)}) and {run_path(output)}, which repeats this run.", soft_wrap=True)
         if self.checkpoint.exists():
             text = f"The same command with more time or steps goes on from {self.checkpoint.path}"
             out.print(text, soft_wrap=True)
@@ -230,12 +226,6 @@ def _is_binary(model: Any) -> bool:
     return len(getattr(model, "classes_", ())) == 2
 
 
-def _size(n: int) -> str:
-    from ..memory import readable
-
-    return readable(n)
-
-
 def describe(data: Any) -> str:
     """Return what was read, in one line."""
     import numpy as np
@@ -244,7 +234,7 @@ def describe(data: Any) -> str:
     if hasattr(X, "alphabet"):
         lengths = X.lengths
         span = f"{lengths.min():,}" if X.length is not None else f"{lengths.min():,} to {lengths.max():,}"
-        place = "mapped" if getattr(X, "path", None) else f"{_size(X.nbytes)} of memory"
+        place = "mapped" if getattr(X, "path", None) else f"{readable(X.nbytes)} of memory"
         text = f"{count(len(X), 'sequence')} of {span} letters ({X.alphabet.name}, {place})"
     elif isinstance(X, dict):
         text = f"{count(len(data), 'row')} of {count(len(X), 'column')}"

@@ -9,6 +9,8 @@ import click
 
 from . import options as opt
 from .console import bar, console, count, facts, short, table, write_json
+from .data import kind_of, labels_or_blanks, labels_path, opened
+from .failures import check_printable
 
 EXAMPLES = """\b
 Examples:
@@ -23,9 +25,6 @@ Examples:
 @opt.JSON
 def inspect(path: str, as_json: bool) -> None:
     """Say what the model file or data file PATH holds; a model's data are not read."""
-    from .failures import check_printable
-    from .sniff import kind_of, opened
-
     check_printable()
     source = opened(path)
     kind = kind_of(source)
@@ -36,19 +35,19 @@ def inspect(path: str, as_json: bool) -> None:
         return
     out = console()
     rows = {name: value for name, value in told.items() if name not in ("terms", "columns")}
-    out.print(facts({name: _said(value) for name, value in rows.items()}))
+    out.print(facts({name: _as_text(value) for name, value in rows.items()}))
     for name in ("terms", "columns"):
         if told.get(name):
             out.print(_table_of(told[name]))
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return "yes" if value else "no"
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {_said(item)}" for name, item in value.items()) or "none"
+        return ", ".join(f"{name}: {_as_text(item)}" for name, item in value.items()) or "none"
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) else short(str(value), 300)
@@ -116,27 +115,19 @@ def _of_set(sequences: Any, what: str) -> dict[str, Any]:
 
 
 def _sequences(path: str, source: Any) -> dict[str, Any]:
-    from ..io.blocks import read_files
-    from ..io.labels import header_labels
+    from ..io.fasta import read_files
 
-    label = header_labels("label")
-    try:
-        found = read_files([source], labels=label, on_short="zero")
-    except ValueError as error:
-        if "has no label" not in str(error) or source == "-" or not isinstance(source, str):
-            raise  # what can be read only once cannot be read again without its labels
-        found = read_files([source], on_short="zero")
+    found = read_files([source], labels=labels_or_blanks("label"), on_short="zero")
     told = _of_set(found.sequences, "FASTA or FASTQ")
     told["empty"] = found.sequences.notes.n_short
     told["first id"], told["last id"] = (found.ids or [""])[0], (found.ids or [""])[-1]
-    if found.labels is not None:
+    if found.labels is not None and "" not in found.labels.astype(str):
         told["labels in headers"] = _counts(found.labels)
     return told
 
 
 def _packed(path: str, _: Any) -> dict[str, Any]:
     from ..sequences import SequenceSet
-    from .data import labels_path
 
     beside = labels_path(path)
     told = _of_set(SequenceSet.open(path), "packed sequences")

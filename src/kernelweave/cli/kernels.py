@@ -17,21 +17,8 @@ Examples:
   kernelweave kernels WeightedDegree
 """
 
-#: One line that can be copied, for every kernel.
-TYPED = {
-    "Linear": "Linear().on('dose')",
-    "Polynomial": "Polynomial(degree=2)",
-    "RBF": "RBF(gamma=0.5).on(['age', 'gc'])",
-    "Laplacian": "Laplacian(gamma=1.0)",
-    "Identity": "Identity()",
-    "WeightedDegree": "WeightedDegree(degree=20, shift=5)",
-    "LocalityImproved": "LocalityImproved(length=3)",
-    "Oligo": "Oligo(k=3, width=4.0)",
-    "Spectrum": "Spectrum(k=6).normalized()",
-    "Mismatch": "Mismatch(k=5, mismatches=1)",
-    "GappedKmer": "GappedKmer(length=8, k=5)",
-    "BagOfWords": "BagOfWords().on('comment')",
-}
+#: Letters of the longest default that is shown.
+LONGEST = 12
 JOINING = {
     "a + b": "two terms; learning finds the weight of each",
     "a * b": "similar in both ways at once; one term",
@@ -43,35 +30,51 @@ JOINING = {
 }
 
 
-@click.command(epilog=EXAMPLES, short_help="List kernels, presets, losses and solvers.")
-@click.argument("name", required=False, type=opt.Choice("name", "cli.kernels", "TYPED"))
+@click.command(epilog=EXAMPLES, short_help="List kernels, presets, losses, norms and solvers.")
+@click.argument("name", required=False, type=opt.Choice("name", "kernels", "KERNELS"))
 @opt.JSON
 def kernels(name: str | None, as_json: bool) -> None:
     """List what there is to choose from, or say all about the kernel NAME."""
     from .failures import check_printable
 
     check_printable()
+    from ..choices import name_of
+    from ..dual import DUAL_SOLVERS
     from ..kernels import KERNELS
     from ..losses import LOSSES
     from ..mkl import SOLVERS
+    from ..norms import NORMS
 
-    known = {kind.__name__: kind for kind in KERNELS if kind.__name__ in TYPED}
+    # a file holds no row numbers of a matrix that is given in Python
+    known = {kind.__name__: kind for kind in KERNELS if kind.reads != "ids"}
     if name is not None:
-        kind = known[name]
+        kind = next(kind for kind in KERNELS if kind.__name__ == name)
         text = f"{name}{python_inspect.signature(kind)}\n\n{python_inspect.getdoc(kind)}"
         if as_json:
-            write_json({"name": name, "formula": _formula(kind), "example": TYPED[name], "help": text})
+            write_json({"name": name, "formula": _formula(kind), "example": _typed(kind.__name__, kind), "help": text})
         else:
             console().print(text, soft_wrap=True)
         return
-    listed = {key: {"formula": _formula(kind), "example": TYPED[key]} for key, kind in known.items()}
-    losses = {kind.name: _formula(kind) for kind in LOSSES}
-    solvers = {kind.name: _formula(kind) for kind in SOLVERS}
+    listed = {key: {"formula": _formula(kind), "example": _typed(kind.__name__, kind)} for key, kind in known.items()}
+    registries = {"losses": LOSSES, "norms": NORMS, "solvers": SOLVERS, "duals": DUAL_SOLVERS}
     if as_json:
         presets = {key: {"kernel": preset.kernel, "about": preset.about} for key, preset in PRESETS.items()}
-        write_json({"kernels": listed, "presets": presets, "losses": losses, "solvers": solvers})
+        others = {key: {name_of(kind): _formula(kind) for kind in kinds} for key, kinds in registries.items()}
+        write_json({"kernels": listed, "presets": presets, **others})
         return
-    _show(listed, losses, solvers)
+    typed = {key: {_typed(name_of(kind), kind): _formula(kind) for kind in kinds} for key, kinds in registries.items()}
+    _show(listed, typed)
+
+
+def _typed(name: str, kind: Any) -> str:
+    """Return a class as it is typed: what has to be given, and what it takes where nothing is given."""
+    given = []
+    for parameter in python_inspect.signature(kind).parameters.values():
+        if parameter.default is parameter.empty:
+            given.append(parameter.name)
+        elif isinstance(parameter.default, (int, float, str)) and len(str(parameter.default)) <= LONGEST:
+            given.append(f"{parameter.name}={parameter.default!r}")
+    return f"{name}({', '.join(given)})" if given or kind.__name__ == name else name
 
 
 def _formula(kind: Any) -> str:
@@ -79,7 +82,7 @@ def _formula(kind: Any) -> str:
     return " ".join((python_inspect.getdoc(kind) or "").split("\n\n")[0].split())
 
 
-def _show(listed: dict[str, dict[str, str]], losses: dict[str, str], solvers: dict[str, str]) -> None:
+def _show(listed: dict[str, dict[str, str]], others: dict[str, dict[str, str]]) -> None:
     out = console()
     made = table("typed as", "is", title="Kernels (more about one: kernelweave kernels NAME)")
     for entry in listed.values():
@@ -88,8 +91,10 @@ def _show(listed: dict[str, dict[str, str]], losses: dict[str, str], solvers: di
     for title, rows in (
         ("Joining them", JOINING),
         ("Presets (--preset)", {name: preset.about for name, preset in PRESETS.items()}),
-        ("Losses (--loss)", losses),
-        ("Solvers (--solver)", solvers),
+        ("Losses (--loss)", others["losses"]),
+        ("Norms of the weights (--norm)", others["norms"]),
+        ("Solvers of the weights (--solver)", others["solvers"]),
+        ("Solvers of the machine (--dual)", others["duals"]),
     ):
         made = table("", "", title=title)
         made.show_header = False

@@ -38,7 +38,7 @@ def estimator(task: str, kernel: Any, y: np.ndarray | None, options: dict[str, A
 
     given = {_RENAMED.get(name, name): value for name, value in options.items() if value is not None}
     given["n_jobs"] = options.get("threads") or -1
-    shared = ("norm", "solver", "tol", "max_iter", "max_seconds", "memory", "random_state", "n_jobs")
+    shared = ("norm", "solver", "dual", "tol", "max_iter", "max_seconds", "memory", "random_state", "n_jobs")
     own = {
         "classification": ("C", "loss", "class_weight"),
         "regression": ("C", "loss", "epsilon"),

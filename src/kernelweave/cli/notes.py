@@ -7,7 +7,7 @@ from typing import Any
 from .console import count
 
 
-class Reading:
+class SampleNotes:
     """Counts over all blocks of some samples."""
 
     def __init__(self, kernel: Any) -> None:

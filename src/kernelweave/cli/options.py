@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,7 +29,7 @@ class Choice(click.ParamType):
     def names(self) -> list[str]:
         """Return all names that may be given."""
         kinds = getattr(import_module(f"kernelweave.{self._module}"), self._table)
-        return [*self._extra, *(getattr(kind, "name", kind) for kind in kinds)]
+        return [*self._extra, *(kind.__name__ if isinstance(kind, type) else kind for kind in kinds)]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name if it is there."""
@@ -114,22 +116,62 @@ class Numbers(click.ParamType):
         return numbers
 
 
-class Norm(click.ParamType):
-    """1, a number above it, or "fixed"."""
+class Named(Choice):
+    """One of the names in a registry, with parameters where wanted: text that is checked, and kept as it is."""
 
-    name = "norm"
+    def names(self) -> list[str]:
+        """Return all names that may be given; help asks for them, and must not load the classes and NumPy with them."""
+        return [*self._extra, *registered(self._module, self._table)]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a number or "fixed"."""
-        if value == "fixed":
-            return value
+        """Return the text, once it is known to stand for something."""
+        from ..choices import from_text
+        from ..errors import InputError
+
+        kinds = getattr(import_module(f"kernelweave.{self._module}"), self._table)
+        try:
+            if value not in self._extra:
+                from_text(value, kinds, f"{self.name} must be one of {', '.join(self.names())}")
+        except InputError as error:
+            self.fail(f"{error}\n`kernelweave kernels` lists what there is.", param, ctx)
+        return value
+
+
+class Norm(Named):
+    """1, a number above it, or one of the names."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a number or the text of a norm."""
         try:
             number = float(value)
         except ValueError:
-            number = 0.0
+            return super().convert(value, param, ctx)
         if not 1 <= number < float("inf"):
             self.fail(f"{value!r} is not a norm: 1 for few terms, a number above 1 for all, or fixed.", param, ctx)
         return int(number) if number == 1 else number
+
+
+class NamedOption(click.Option):
+    """An option whose help lists the names in a registry."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option and its help."""
+        option, text = super().get_help_record(ctx) or ("", "")
+        return option, text.replace("{names}", ", ".join(self.type.names()))  # type: ignore[attr-defined]
+
+
+def registered(folder: str, table: str) -> list[str]:
+    """Return the names in a registry: from its classes where they are loaded, and else from their source."""
+    from ..choices import name_of
+
+    package = sys.modules.get(f"kernelweave.{folder}")
+    if package is not None:
+        return [name_of(kind) for kind in getattr(package, table) if getattr(kind, "reads", "") != "nothing"]
+    text = "\n".join(path.read_text("utf-8") for path in (Path(__file__).parents[1] / folder).glob("*.py"))
+    kinds = re.search(rf"^{table} = \(([\w\s,]+)\)", text, re.M)[1]  # type: ignore[index]
+    bodies = dict(re.findall(r"(?ms)^class (\w+)(.*?)(?=^\S|\Z)", text))
+    used = [bodies[name] for name in re.findall(r"\w+", kinds) if 'reads = "nothing"' not in bodies[name]]
+    return [re.search(r'^    name = "(\w+)"$', body, re.M)[1] for body in used]  # type: ignore[index]
 
 
 def grouped(*options: Decorator) -> Decorator:
@@ -188,15 +230,18 @@ READING = grouped(
 LEARNING = grouped(
     click.option("--task", type=click.Choice(["auto", "classification", "regression", "one-class"]), default="auto",
                  help="What is learned.  [default: seen from the target]"),
-    click.option("--loss", type=Choice("name", "losses", "LOSSES"), metavar="NAME",
-                 help="What an error costs: hinge, squared_hinge, logistic, smooth_hinge, squared, "
-                 "epsilon_insensitive."),
+    click.option("--loss", cls=NamedOption, type=Named("loss", "losses", "LOSSES"), metavar="NAME",
+                 help="What an error costs: {names}; with parameters as in 'smooth_hinge(sigma=3)'."),
     click.option("--epsilon", type=float, help="Regression: how far off is no error, in units of the target."),
     click.option("--nu", type=float, default=0.1, show_default=True, help="One-class: share that may lie outside."),
-    click.option("--norm", type=Norm(), default=1, show_default=True,
-                 help="Weights: 1 keeps few terms, a number above 1 keeps all, fixed learns none."),
-    click.option("--solver", type=Choice("name", "mkl", "SOLVERS", ["auto"]), default="auto", metavar="NAME",
-                 help="How the weights are found: auto, silp, silp_chunking, simple, hessian, analytic, two_stage."),
+    click.option("--norm", cls=NamedOption, type=Norm("norm", "norms", "NORMS"), default=1, show_default=True,
+                 help="Weights: 1 keeps few terms, a number above 1 keeps all, fixed learns none; or one of {names} "
+                 "with parameters, as in 'fixed(weights=[1, 2])'."),
+    click.option("--solver", cls=NamedOption, type=Named("solver", "mkl", "SOLVERS", ["auto"]), default="auto",
+                 metavar="NAME", help="How the weights are found: {names}; with parameters as in "
+                 "'two_stage(method=\"alignment\")'."),
+    click.option("--dual", cls=NamedOption, type=Named("dual", "dual", "DUAL_SOLVERS", ["auto"]), default="auto",
+                 metavar="NAME", help="How the machine at given weights is found: {names}."),
     click.option("--positive", metavar="LABEL",
                  help="Two classes: which one scores above 0 stand for.  [default: the one that sorts last]"),
     click.option("--class-weight", metavar="balanced|A=2,B=1", help="Multiply C by class."),

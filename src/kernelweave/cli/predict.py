@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -12,9 +13,11 @@ import click
 
 from ..errors import InputError, MemoryBudgetError
 from . import options as opt
+from .arrange import arranged, model_alphabet
 from .console import json_line, note, work_bar
+from .data import Reading, kind_of, opened, read
 from .failures import check_output, check_printable
-from .notes import Reading, Seen
+from .notes import SampleNotes, Seen
 
 EXAMPLES = """\b
 Examples:
@@ -42,7 +45,6 @@ Regression has id and prediction. The id of a table's row is its number, unless 
 def predict(**options: Any) -> None:
     """Write scores of the samples in DATA by a MODEL file."""
     from ..io.model_file import load
-    from .data import Reading
 
     if options["output"]:
         check_output(options["output"])
@@ -76,6 +78,8 @@ class Columns:
     """What is written of every sample."""
 
     def __init__(self, model: Any, all_scores: bool, probability: bool) -> None:
+        from ..estimators.trained import kernel_of
+
         self.model = model
         classes = getattr(model, "classes_", None)
         self._several = classes is not None and len(classes) > 2
@@ -90,7 +94,7 @@ class Columns:
         if probability:
             names += [f"probability:{label}" for label in classes]  # type: ignore[union-attr]
         self.names = names
-        self._reading, self._seen = Reading(model._kernel()), Seen(model)
+        self._reading, self._seen = SampleNotes(kernel_of(model)), Seen(model)
 
     def said(self) -> list[str]:
         """Return what is good to know of the samples so far."""
@@ -149,12 +153,8 @@ class Unique:
 
 def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any, list[str], str]]:
     """Yield the samples of files as the model reads them, their names, and what the source is called."""
-    from dataclasses import replace
-
-    from ..io.blocks import read_blocks
-    from .arrange import arranged, model_alphabet
-    from .data import read
-    from .sniff import kind_of, opened
+    from ..estimators.trained import kernel_of
+    from ..io.fasta import read_blocks
 
     sources = [opened(path) for path in files]
     kinds = {kind_of(source) if how.file_format == "auto" else how.file_format for source in sources}
@@ -162,7 +162,7 @@ def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any,
         data = read(
             files, replace(how, alphabet=model_alphabet(model)), labelled=False, n_features=model.n_features_in_
         )
-        data, _ = arranged(data, model._kernel(), how, model)
+        data, _ = arranged(data, kernel_of(model), how, model)
         yield data.X, data.ids, data.source
         return
     if model.n_features_in_ != 1:

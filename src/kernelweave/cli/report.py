@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from ..errors import DataWarning
+from ..errors import DataWarning, InputError
 from . import options as opt
+from .arrange import arranged, model_alphabet
 from .console import console, table, write_json
+from .data import Reading, read
 from .failures import check_output
 
 EXAMPLES = """\b
@@ -35,13 +38,13 @@ The page holds everything it needs: it loads nothing from the network, and can b
 @opt.JSON
 def report(**options: Any) -> None:
     """Write an HTML page about a MODEL file, with its scores on the labelled samples in DATA."""
+    from ..estimators.trained import training_of
     from ..io.atomic import AtomicFile
     from ..io.model_file import load
     from ..report.builder import written
     from ..report.context import Options
     from ..report.scores import scores
     from ..report.trained import TRAINING, UNSURE
-    from .data import Reading
 
     check_output(options["output"])
     how = Reading.taken_from(options)
@@ -59,7 +62,7 @@ def report(**options: Any) -> None:
     if context.said is not None:
         warnings.warn(context.said, DataWarning, stacklevel=2)
     if options["as_json"]:
-        known = getattr(model, "_trained", None)
+        known = training_of(model)
         told = {"report": options["output"], "training_samples": None if known is None else known.n_samples}
         write_json({**told, "scores": found, "warning": context.said})
         return
@@ -82,25 +85,20 @@ def scores_table(found: dict[str, dict[str, float]]) -> Any:
 
 def labelled(model: Any, files: tuple[str, ...], how: Any) -> Any:
     """Return samples with labels, as the model reads them and as it calls its classes."""
-    from dataclasses import replace
+    from ..estimators.trained import kernel_of, training_of
 
-    from .arrange import arranged, model_alphabet
-    from .data import read
-
-    known = getattr(model, "_trained", None)
+    known = training_of(model)
     how = replace(how, known_target=None if known is None else known.target)
     if how.alphabet == "auto" and model.n_features_in_ == 1:
         how = replace(how, alphabet=model_alphabet(model))
     data = read(files, how, n_features=model.n_features_in_, labelled=not hasattr(model, "offset_"))
-    data, _ = arranged(data, model._kernel(), how, model)
+    data, _ = arranged(data, kernel_of(model), how, model)
     return data if data.y is None else replace(data, y=same_labels(model, data))
 
 
 def same_labels(model: Any, data: Any) -> Any:
     """Return the targets in the type of the model's classes; a class that it does not know is an error."""
     import numpy as np
-
-    from ..errors import InputError
 
     if not hasattr(model, "classes_"):
         return data.y

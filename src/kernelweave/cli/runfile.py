@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import sys
 import tomllib
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from ..errors import DataWarning, InputError
-from .toml import dumps
 
 #: Entries that are names of files; in a run file they are seen from its folder.
 PATHS = ("files", "labels", "output", "checkpoint")
@@ -82,7 +84,7 @@ def _check_kind(path: str, key: str, value: Any, parameter: click.Parameter) -> 
         what, fits = "true or false", isinstance(value, bool)
     elif whole or isinstance(parameter.type, (click.types.FloatParamType, Seconds, Norm)):
         number = (int, str) if whole else (int, float, str)
-        what = "a whole number" if whole else "a number"
+        what = "a whole number" if whole else "a number or a name" if isinstance(parameter.type, Norm) else "a number"
         fits = isinstance(value, number) and not isinstance(value, bool)
     else:
         what, fits = "text", isinstance(value, str)
@@ -123,3 +125,46 @@ def versions() -> dict[str, str]:
 
     names = ("kernelweave", "numpy", "scipy", "scikit-learn", "numba")
     return {"python": sys.version.split()[0], **{name: version(name) for name in names}}
+
+
+# -- TOML, which Python reads by itself --------------------------------------------------------------------------------
+
+
+def dumps(tables: Mapping[str, Mapping[str, Any]], comment: str = "") -> str:
+    """Return tables of names and values as TOML; values that are None are left out.
+
+    Examples
+    --------
+    >>> print(dumps({"fit": {"files": ["a.fa", "b.fa"], "C": 1.0, "seed": None}}))
+    [fit]
+    files = ["a.fa", "b.fa"]
+    C = 1.0
+    <BLANKLINE>
+    """
+    lines = [f"# {line}".rstrip() for line in comment.splitlines()]
+    for name, table in tables.items():
+        lines += ["", f"[{_key(name)}]"]
+        lines += [f"{_key(key)} = {_value(value)}" for key, value in table.items() if value is not None]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)  # also inf and nan, which TOML writes as Python does
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }"
+    raise TypeError(f"TOML has no place for a {type(value).__name__}.")
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON and TOML escape alike, but for this

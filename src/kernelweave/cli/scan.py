@@ -96,7 +96,7 @@ def scan(**options: Any) -> None:
 
 def _run(model: Any, options: dict[str, Any], given: dict[str, Any], callback: Any) -> Any:
     from ..scan import IntervalWriter, Scanner, scan_to_file
-    from .sniff import opened
+    from .data import opened
 
     source, output = opened(options["genome"]), options["output"]
     if output:

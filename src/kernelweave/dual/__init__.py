@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
+from ..choices import from_text, name_of
 from ..errors import InputError
 from ..gram import Combined
 from .active_set import ActiveSet
@@ -29,10 +30,10 @@ def choose(machine: Machine, K: Combined | None = None) -> DualSolver:
 
 
 def as_dual(dual: str | DualSolver, machine: Machine, K: Combined) -> DualSolver:
-    """Return a dual solver by name, "auto", or a copy of the one given; an error that teaches where it does not fit."""
+    """Return a dual solver by its text, "auto", or a copy of the one given; an error where it does not fit."""
     if isinstance(dual, str) and dual == "auto":
         return choose(machine, K)
-    solver = copy(dual) if isinstance(dual, DualSolver) else dual_kind(dual)()
+    solver = copy(dual) if isinstance(dual, DualSolver) else _made(dual)
     if not solver.fits(machine, K):
         others = [kind.name for kind in DUAL_SOLVERS if kind().fits(machine, K)]
         raise InputError(
@@ -44,13 +45,12 @@ def as_dual(dual: str | DualSolver, machine: Machine, K: Combined) -> DualSolver
 
 def dual_kind(dual: object) -> type[DualSolver]:
     """Return the class of a dual solver that is given or named."""
-    if isinstance(dual, DualSolver):
-        return type(dual)
-    for kind in DUAL_SOLVERS:
-        if kind.name == dual:
-            return kind
-    names = ["auto", *(kind.name for kind in DUAL_SOLVERS)]
-    raise InputError(f"dual must be one of {names} or a DualSolver; got {dual!r}.")
+    return type(dual if isinstance(dual, DualSolver) else _made(dual))
+
+
+def _made(text: object) -> DualSolver:
+    names = ["auto", *map(name_of, DUAL_SOLVERS)]
+    return from_text(text, DUAL_SOLVERS, f"dual must be one of {names} or a DualSolver")
 
 
 __all__ = [

@@ -28,10 +28,10 @@ from ..norms import Fixed, Polyhedral, WeightNorm, as_norm
 from ..parallel import blas_threads, count_jobs
 from ..progress import Callback, printer
 from ..validation import check_positive, check_X, warn_scales
-from ..views import Views
+from ..views import Views, as_views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
 from .extras import check_widths, highest_C, learned_C, with_ridge, with_widths
-from .terms import Terms, prepare_terms
+from .prepared_terms import Terms, prepare_terms
 from .trained import Trained, remember
 from .verify import is_certain, verify
 from .watch import Watch
@@ -144,11 +144,11 @@ class BaseMKL(BaseEstimator):
         loss = self._loss()
         return isinstance(loss, SmoothLoss) or bool(loss.dual(np.ones(1), np.ones(1)).free)
 
-    def _memory_needed(self, X: Views) -> tuple[str, float]:
-        """Return how a fit would hold the kernel, in words, and about how many bytes it takes beside the data."""
-        kernel, budget = self._kernel(), budget_bytes(self.memory)
-        before = check_widths(kernel, len(X), budget)
-        how, need = estimate(kernel, X, budget, **self._binding(kernel, X))
+    def memory_needed(self, X: Any) -> tuple[str, float]:
+        """Return how a fit to X would hold the kernel, in words, and about how many bytes it takes beside the data."""
+        kernel, views, budget = self._kernel(), as_views(X), budget_bytes(self.memory)
+        before = check_widths(kernel, len(views), budget)
+        how, need = estimate(kernel, views, budget, **self._binding(kernel, views))
         return how, max(before, need)
 
     def _binding(self, kernel: Kernel, X: Views) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from .base import BaseMKL
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    if estimator.loss == "logistic" or isinstance(estimator.loss, Logistic):
-        return True
+    with suppress(InputError):
+        if isinstance(estimator._loss(), Logistic):
+            return True
     raise AttributeError("predict_proba needs loss='logistic', whose decision values are log-odds.")
 
 
@@ -38,6 +40,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         For squared losses: find C together with the weights, as the weight of one more term, `Identity()`;
         the result is `C_`.
     loss : {"hinge", "squared_hinge", "logistic", "smooth_hinge", "squared"} or Loss
+        Parameters go into brackets, "smooth_hinge(sigma=3)"; so do those of norm, solver and dual.
     norm : 1, float > 1, "fixed" or WeightNorm
         Where the weights live: 1 keeps few terms, p > 1 keeps all, "fixed" learns none.
     solver : {"auto", "silp", "silp_chunking", "simple", "hessian", "analytic", "two_stage"} or Solver

@@ -16,7 +16,7 @@ from ..losses import Loss
 from ..memory import readable
 from ..mkl.widths import Widths, learn_widths, widths_bytes
 from ..views import Views
-from .terms import Terms
+from .prepared_terms import Terms
 
 #: Widths are learned in this part of the time: the rest is for the machine.
 WIDTHS_SHARE = 0.6

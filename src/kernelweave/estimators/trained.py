@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 from ..errors import InputError
 from ..io.support import requests_of, seen_through
 from ..kernels import Function, Kernel
-from ..sequences import SequenceSet
+from ..sequences import Alphabet, SequenceSet
 from ..views import Views, as_views
 
 #: Most hashes that are kept; of more samples, those with the smallest hashes, which is a choice at random.
@@ -64,11 +64,6 @@ class Overlap:
         found, looked_up = int(self.seen.sum()), int((self.seen | self.unseen).sum())
         return found if looked_up == len(self.seen) else round(len(self.seen) * found / max(looked_up, 1))
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether every sample could be looked up."""
-        return bool((self.seen | self.unseen).all())
-
 
 def remember(kernel: Kernel, X: Views, target: Any = None) -> Trained:
     """Return what a model is to remember of its training samples."""
@@ -77,6 +72,30 @@ def remember(kernel: Kernel, X: Views, target: Any = None) -> Trained:
         return Trained(len(X), len(X), None, name)
     hashes = np.unique(sample_hashes(kernel, X))
     return Trained(len(X), len(hashes), hashes[:MOST], name)
+
+
+def training_of(model: Any) -> Trained | None:
+    """Return what a fitted model remembers of its training samples; None where an old model file did not say."""
+    return getattr(model, "_trained", None)
+
+
+def name_target(model: Any, target: str | None) -> None:
+    """Have a fitted model remember what it predicts, where `fit` was not given it as the name of y."""
+    model._trained = replace(model._trained, target=target)
+
+
+def kernel_of(model: Any) -> Kernel:
+    """Return the kernel that a model was given, or that it takes where it was given none."""
+    return model._kernel()
+
+
+def alphabet_of(model: Any, column: Any = None) -> Alphabet | None:
+    """Return the alphabet of a column that a fitted model reads, or of all that it reads; None where there is none."""
+    try:
+        views = model._support_views if column is None else model._support_views.select(column)
+        return views.sequences("auto").alphabet
+    except InputError:
+        return None
 
 
 def overlap(model: Any, X: Any) -> Overlap | None:
@@ -90,7 +109,7 @@ def overlap(model: Any, X: Any) -> Overlap | None:
     model : fitted MKLClassifier, MKLRegressor or MKLOneClass
     X : samples, as for `predict`
     """
-    known = getattr(model, "_trained", None)
+    known = training_of(model)
     if known is None or known.hashes is None or not len(known.hashes):
         return None
     try:
@@ -121,11 +140,11 @@ def sample_hashes(kernel: Kernel, X: Views, support: Views | None = None) -> np.
         what = (repr(path), leaf.reads, repr(getattr(leaf, "alphabet", None)))
         if what not in done:
             done.add(what)
-            join_hashes(_part(path, leaf, X, support), out)
+            join_hashes(_leaf_hashes(path, leaf, X, support), out)
     return out
 
 
-def _part(path: tuple[Any, ...], leaf: Kernel, X: Views, support: Views | None) -> np.ndarray:
+def _leaf_hashes(path: tuple[Any, ...], leaf: Kernel, X: Views, support: Views | None) -> np.ndarray:
     """Return the hashes of what one kernel reads."""
     seen = seen_through(X, path)
     if leaf.reads == "sequences":

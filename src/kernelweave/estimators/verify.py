@@ -11,7 +11,7 @@ from ..errors import InternalError
 from ..kernels import Identity, Kernel
 from ..mkl import Result
 from ..views import Views
-from .terms import Terms
+from .prepared_terms import Terms
 
 if TYPE_CHECKING:
     from .base import BaseMKL

@@ -1,4 +1,4 @@
-"""Sequence files: read them into memory, walk through them, or pack them into a file that is mapped."""
+"""Sequence files: into memory, by records or by blocks, or packed into a file that is mapped."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import numpy as np
 from ..errors import DataWarning, InputError
 from ..sequences import Alphabet, Rules, SequenceBuilder, SequenceSet
 from ..sequences.alphabet import find_alphabet
-from ..sequences.build import MemorySink
+from ..sequences.build import AMBIGUOUS_SHARE, MemorySink
 from ..sequences.store import FileSink
-from .labels import header_labels, tidy_labels
 from .records import Batch, id_of, read_batches
 from .streams import Source
+from .tables import header_labels, tidy_labels
 
 PathLike = str | os.PathLike
-Progress = Callable[[int, float | None], None]
+#: Called as f(records so far, share of the current file read or None).
+OnRecords = Callable[[int, float | None], None]
 
 
 class Record(NamedTuple):
@@ -41,6 +42,15 @@ class Loaded(NamedTuple):
     sequences: SequenceSet
     ids: list[str] | None
     labels: np.ndarray | None
+
+
+class Block(NamedTuple):
+    """Some records of a file."""
+
+    sequences: SequenceSet
+    ids: list[str]
+    #: Share of the file read so far, or None for a pipe.
+    fraction: float | None
 
 
 def iter_fasta(path: PathLike) -> Iterator[Record]:
@@ -68,6 +78,49 @@ def iter_fasta(path: PathLike) -> Iterator[Record]:
             if letters is data:
                 parts = [part.decode("utf-8", "backslashreplace") for part in parts]
             yield from map(Record, batch.headers(), parts)
+
+
+def read_blocks(path: PathLike, alphabet: Alphabet | str = "auto", **rules: Any) -> Iterator[Block]:
+    """Walk through a FASTA or FASTQ file some megabytes at a time.
+
+    Parameters
+    ----------
+    path : path, "-" or binary file
+    alphabet : "auto", name or Alphabet
+        "auto" guesses from the first block, and keeps to it.
+    **rules
+        `ambiguous`, `lower`, `on_short`, `min_length`, as in `as_sequences`.
+
+    Yields
+    ------
+    block : Block
+
+    Warns
+    -----
+    DataWarning
+        At the end, when more than 5 % of the letters are ambiguous.
+    """
+    checked, letters, ambiguous = Rules(**rules), 0, 0
+    with Source(path) as source:
+        for batch in read_batches(source):
+            alphabet = _alphabet_of(alphabet, batch)
+            builder = SequenceBuilder(alphabet, checked, alphabet.packable, MemorySink())
+            kept = builder.add(batch.text, batch.offsets, batch.name)
+            letters, ambiguous = letters + builder.notes.n_letters, ambiguous + builder.notes.n_ambiguous
+            if kept is not None and not kept.any():
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)  # one sentence about the whole file is enough
+                sequences = builder.finish()
+            yield Block(sequences, batch.headers(slice(None) if kept is None else kept, True), source.fraction)
+        if ambiguous > AMBIGUOUS_SHARE * letters:
+            share = 100 * ambiguous / letters
+            warnings.warn(
+                f"{source.name}: {ambiguous} of {letters} letters ({share:.1f} %) are ambiguous; every k-mer that "
+                "holds one is skipped.",
+                DataWarning,
+                stacklevel=2,
+            )
 
 
 def read_fasta(
@@ -133,6 +186,32 @@ def read_labelled_fasta(
     return _load(paths, MemorySink, alphabet, packed, Rules(**rules), labels, True, None)
 
 
+def read_files(
+    paths: Sequence[PathLike],
+    alphabet: Alphabet | str = "auto",
+    *,
+    labels: Sequence | Callable[[str], Any] | None = None,
+    progress: OnRecords | None = None,
+    **rules: Any,
+) -> Loaded:
+    """Read several sequence files into one set in memory, in this order.
+
+    Parameters
+    ----------
+    paths : sequence of path, "-" or binary file
+    labels, progress
+        As in `pack_fasta`.
+    alphabet, **rules
+        As in `read_fasta`.
+
+    Returns
+    -------
+    loaded : Loaded
+        (sequences, ids, labels)
+    """
+    return _load(list(paths), MemorySink, alphabet, None, Rules(**rules), labels, True, progress)
+
+
 def pack_fasta(
     paths: PathLike | Iterable[PathLike],
     out: PathLike,
@@ -141,7 +220,7 @@ def pack_fasta(
     packed: bool | None = None,
     labels: Sequence | Callable[[str], Any] | None = None,
     keep_ids: bool = False,
-    progress: Progress | None = None,
+    progress: OnRecords | None = None,
     **rules: Any,
 ) -> Loaded:
     """Convert sequence files to one packed file, in bounded memory.
@@ -152,17 +231,14 @@ def pack_fasta(
         FASTA or FASTQ, plain or gzip, read in this order.
     out : path
         The packed file. It appears when it is whole; after an error there is none.
-    alphabet : "auto", name or Alphabet
-    packed : bool or None
-        Two bits a letter; None: where the alphabet allows.
+    alphabet, packed, **rules
+        As in `read_fasta`.
     labels : sequence, callable or None
         One label for each file, or a function of the header such as ``header_labels("label")``.
     keep_ids : bool
         Return the ids, which costs memory for every record.
     progress : callable or None
         Called as progress(records so far, share of the current file read or None).
-    **rules
-        `ambiguous`, `lower`, `on_short`, `min_length`, as in `as_sequences`.
 
     Returns
     -------
@@ -240,7 +316,7 @@ def _load(
     rules: Rules,
     labels: Any,
     keep_ids: bool,
-    progress: Progress | None,
+    progress: OnRecords | None,
 ) -> Loaded:
     """Stream the files through one builder into a sink."""
     if not paths:

@@ -18,7 +18,7 @@ from ..memory import budget_bytes
 from ..views import Views
 from .archive import arrays_budget, read_archive, write_archive
 from .atomic import AtomicFile
-from .model_reader import ATTRIBUTE, KINDS, PLACED, TRAINING, StoredModel
+from .model_reader import ATTRIBUTE, PLACED, TRAINING, StoredModel, made_kinds
 from .plain import encode
 from .support import Packer, Request, requests_of, seen_through
 
@@ -105,11 +105,13 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "estimator": type(model).__name__,
         "kernel": None if model.kernel is None else repr(model._kernel()),
         "parameters": {
-            name: encode(value, name, KINDS) for name, value in model.get_params(deep=False).items() if name != "kernel"
+            name: encode(value, name, made_kinds())
+            for name, value in model.get_params(deep=False).items()
+            if name != "kernel"
         },
         "n_features_in": model.n_features_in_,
         "feature_names_in": None if names is None else list(names),
-        "classes": encode(getattr(model, "classes_", None), "classes_", KINDS),
+        "classes": encode(getattr(model, "classes_", None), "classes_", made_kinds()),
         "n_support": len(views),
         "terms": [repr(term) for term in model._terms],
         "weights": model.weights_.tolist(),
@@ -117,12 +119,14 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "matrices": _probes(wanted, views),
         "data": packer.pack(views, wanted),
         "attributes": {
-            name: encode(value, name, KINDS)
+            name: encode(value, name, made_kinds())
             for name, value in vars(model).items()
             if ATTRIBUTE.fullmatch(name) and name not in PLACED
         },
         "training": {
-            name: encode(_thinned(model.history_) if name == "history" else getattr(model, f"{name}_"), name, KINDS)
+            name: encode(
+                _thinned(model.history_) if name == "history" else getattr(model, f"{name}_"), name, made_kinds()
+            )
             for name in TRAINING
         },
     }

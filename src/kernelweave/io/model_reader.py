@@ -10,22 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ..dual import DUAL_SOLVERS
+from .. import dual, losses, mkl, norms
 from ..errors import InputError
 from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL, learned_expression
 from ..estimators.trained import MOST, Trained
 from ..kernels import Identity, Kernel, Precomputed, parse
-from ..losses import LOSSES
-from ..mkl import SOLVERS, ActiveTerms, Plain
 from ..mkl.widths import Widths
-from ..norms import NORMS
 from .kept import NotKept
 from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
 from .support import Unpacker
 
-#: Classes that parameters and fitted attributes may be of.
-KINDS = {kind.__name__: kind for kind in (*LOSSES, *NORMS, *SOLVERS, *DUAL_SOLVERS, ActiveTerms, Plain, Widths)}
 #: What is kept of the training, each as the attribute of that name with an underscore.
 TRAINING: dict[str, type] = {"objective": float, "lower_bound": float, "gap": float, "converged": bool}
 TRAINING |= {"stop_reason": str, "n_iter": int, "n_solves": int, "solver": str, "notes": list, "history": list}
@@ -33,6 +28,12 @@ TRAINING |= {"stop_reason": str, "n_iter": int, "n_solves": int, "solver": str, 
 PLACED = {"support_", "dual_coef_", "intercept_", "weights_", "scales_", "term_names_", "kernel_", "classes_"}
 PLACED |= {"n_features_in_", "feature_names_in_", *(f"{name}_" for name in TRAINING)}
 ATTRIBUTE = re.compile(r"[A-Za-z](\w*[A-Za-z0-9])?_", re.ASCII)
+
+
+def made_kinds() -> dict[str, type]:
+    """Return the classes that parameters and fitted attributes may be of, by name: those of the registries now."""
+    registries = (losses.LOSSES, norms.NORMS, mkl.SOLVERS, dual.DUAL_SOLVERS)
+    return {kind.__name__: kind for kinds in (*registries, (mkl.ActiveTerms, mkl.Plain, Widths)) for kind in kinds}
 
 
 @dataclass
@@ -84,7 +85,7 @@ class StoredModel:
         if kind is None:
             raise damaged(f"there is no estimator {name[:40]!r}")
         known = signature(kind).parameters
-        given = {key: decode(value, KINDS) for key, value in self.manifest["parameters"].items()}
+        given = {key: decode(value, made_kinds()) for key, value in self.manifest["parameters"].items()}
         for key in given:
             if key not in known or key == "kernel":
                 raise damaged(f"{name} has no parameter {key[:40]!r}")
@@ -97,7 +98,7 @@ class StoredModel:
 
     def _classes(self, model: BaseMKL) -> int:
         """Set the classes, and return how many machines they take."""
-        classes = decode(self.manifest["classes"], KINDS)
+        classes = decode(self.manifest["classes"], made_kinds())
         if (classes is not None) != hasattr(model, "class_weight"):
             raise damaged("a classifier has classes, and nothing else has")
         if classes is None:
@@ -186,20 +187,20 @@ class StoredModel:
         return tuple(self._kernel(text, matrices) for text in self.manifest["terms"])
 
     def _numbers(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        values = decode({"array": "float64", "values": self.manifest[name]}, KINDS)
+        values = decode({"array": "float64", "values": self.manifest[name]}, made_kinds())
         if values.shape != shape or not np.isfinite(values).all():
             raise damaged(f"{name} are not {' × '.join(map(str, shape))} finite numbers")
         return values
 
     def _training(self, model: BaseMKL) -> None:
-        values = {key: decode(value, KINDS) for key, value in self.manifest["training"].items()}
+        values = {key: decode(value, made_kinds()) for key, value in self.manifest["training"].items()}
         fields(values, "the training", **TRAINING)
         for key, value in values.items():
             setattr(model, f"{key}_", value)
         for key, node in self.manifest["attributes"].items():
             if not ATTRIBUTE.fullmatch(key) or key in PLACED or hasattr(type(model), key):
                 raise damaged(f"{key[:40]!r} is not an attribute of a model")
-            setattr(model, key, decode(node, KINDS))
+            setattr(model, key, decode(node, made_kinds()))
         if hasattr(model, "nu") and getattr(model, "offset_", None) != -model.intercept_[0]:
             raise damaged("its offset is not that of its machine")
         model._last = []
@@ -221,8 +222,8 @@ class StoredModel:
                     "fitting, and rows for new samples below those of these."
                 )
             K = np.asarray(matrices[name])
-            rows = decode({"array": "int64", "values": ids}, KINDS)
-            wanted = decode({"array": "float64", "values": values}, KINDS)
+            rows = decode({"array": "int64", "values": ids}, made_kinds())
+            wanted = decode({"array": "float64", "values": values}, made_kinds())
             if rows.ndim != 1 or wanted.shape != rows.shape or not len(rows) or not (rows >= 0).all():
                 raise damaged(f"what it says of the matrix {name[:40]!r} is not one number for every sample")
             fits = K.ndim == 2 and K.shape[1] == columns and len(K) >= columns and rows.max() < columns

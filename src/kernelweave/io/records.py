@@ -1,4 +1,4 @@
-"""FASTA and FASTQ to batches of records; whole arrays at a time, and any damage that shows is an error.
+"""FASTA and FASTQ to batches of records, or fragments of long ones; whole arrays at a time, and no damage passes.
 
 FASTQ is parsed by dnaio. FASTA is parsed here: dnaio skips every line that starts with '#', so that one damaged byte
 can merge two records, and it decodes headers by the locale.
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from ..sequences.layout import offsets_of
 from .streams import Source
 
 BLOCK = 1 << 22
+#: A header of more bytes than this is no header.
+MAX_HEADER = 1 << 24
 _START = 1 << 16
 _FASTQ_ROWS = 1 << 14
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
@@ -118,8 +120,6 @@ def _refuse_nul(source: Source, data: bytes) -> None:
 
 
 def _fasta_batches(source: Source, data: bytes, block_size: int) -> Iterator[Batch]:
-    from .._fast.fasta import split_records
-
     first, carry = 0, data
     while True:
         # A record longer than a block doubles the reads, so that joining stays linear.
@@ -129,19 +129,23 @@ def _fasta_batches(source: Source, data: bytes, block_size: int) -> Iterator[Bat
         cut = _last_record(block) if data else len(block)
         carry = block[cut:]
         if cut:
-            block = block[:cut]
-            letters = np.frombuffer(block, np.uint8)
-            limit = np.count_nonzero(letters == ord(">"))
-            text, offsets, heads = (
-                np.empty(cut, np.uint8),
-                np.empty(limit + 1, np.int64),
-                np.empty((limit, 2), np.int64),
-            )
-            n = split_records(letters, _line_ends(block, letters), text, offsets, heads)
-            yield Batch(text[: offsets[n]], offsets[: n + 1], block, heads[:n], first, source.name)
-            first += n
+            batch = _parsed(block[:cut], first, source)
+            yield batch
+            first += len(batch)
         if not data:
             return
+
+
+def _parsed(block: bytes, first: int, source: Source) -> Batch:
+    """Return the records of a block of FASTA, of which `first` came before."""
+    from .._fast.fasta import split_records
+
+    letters = np.frombuffer(block, np.uint8)
+    limit = np.count_nonzero(letters == ord(">"))
+    text, offsets = np.empty(len(block), np.uint8), np.empty(limit + 1, np.int64)
+    heads = np.empty((limit, 2), np.int64)
+    n = split_records(letters, _line_ends(block, letters), text, offsets, heads)
+    return Batch(text[: offsets[n]], offsets[: n + 1], block, heads[:n], first, source.name)
 
 
 def _line_ends(block: bytes, letters: np.ndarray) -> np.ndarray:
@@ -225,3 +229,72 @@ class _FastqBytes(io.RawIOBase):
             body = body.decode("ascii", "backslashreplace").encode()
         self._lines += body.count(b"\n")
         return body
+
+
+# -- long records, a fragment at a time: a chromosome passes through a few megabytes of memory -------------------------
+
+
+class Fragment(NamedTuple):
+    """Some letters of a record: which record (from 0 on), its id, where they start in it, and the letters (uint8)."""
+
+    record: int
+    id: str
+    start: int
+    text: np.ndarray
+
+
+def read_fragments(source: Source, block_size: int) -> Iterator[Fragment]:
+    """Yield the records of a FASTA or FASTQ stream in fragments of at most about twice `block_size` letters, in order.
+
+    Every record gives at least one fragment, also an empty one.
+
+    Raises
+    ------
+    InputError
+        If the stream is empty, binary, not FASTA or FASTQ, truncated or damaged.
+    """
+    carry = _first_record(source, block_size)
+    if carry.startswith(b"@"):
+        for batch in _fastq_batches(source, carry):
+            for row, name in enumerate(batch.headers(first_word=True)):
+                yield Fragment(batch.first + row, name, 0, _letters(batch, row))
+        return
+    record, name, at = -1, "", 0
+    while True:
+        data = source.read(block_size)
+        _refuse_nul(source, data)
+        block = carry + data
+        cut = _cut_place(block, source) if data else len(block)
+        carry, block = block[cut:], block[:cut]
+        # what the last record goes on with is read as a record with an empty header
+        batch = _parsed(block if record < 0 else b">\n" + block, 0, source)
+        for row, id_ in enumerate(batch.headers(first_word=True)):
+            text = _letters(batch, row)
+            if row > 0 or record < 0:
+                record, name, at = record + 1, id_, 0
+            elif not len(text):
+                continue
+            yield Fragment(record, name, at, text)
+            at += len(text)
+        if not data:
+            return
+
+
+def _letters(batch: Batch, row: int) -> np.ndarray:
+    return batch.text[batch.offsets[row] : batch.offsets[row + 1]]
+
+
+def _cut_place(block: bytes, source: Source) -> int:
+    """Where to cut a block: behind its last whole line, or inside a line of letters that fills all of it."""
+    cut = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+    if cut:
+        return cut
+    if block.startswith(b">"):
+        if len(block) > MAX_HEADER:
+            raise InputError(f"{source.name} is not FASTA: it has a header of more than {len(block)} bytes.")
+        return 0
+    # blanks and '>' mean something else at the end of a line than inside of it
+    cut = len(block) - 1
+    while cut > 0 and (block[cut] in b"> \t" or block[cut - 1] in b" \t"):
+        cut -= 1
+    return cut

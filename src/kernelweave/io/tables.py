@@ -1,19 +1,19 @@
-"""Tables: CSV, TSV and Parquet to a dict of columns, without needing a data-frame library for text files."""
+"""Tables and labels: CSV, TSV and Parquet to a dict of columns, without needing a data-frame library for text files."""
 
 from __future__ import annotations
 
 import csv
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, MissingLabelError
 from ..sequences import Alphabet, SequenceSet, as_sequences
-from .labels import tidy_labels
 from .streams import Source
 
 _MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"))
@@ -45,7 +45,7 @@ def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None) ->
     with Source(path) as source:
         names, rows = _parse(source)
     wanted = names if columns is None else list(columns)
-    _require(wanted, names, source.name)
+    require_columns(wanted, names, source.name)
     return {name: _typed([row[names.index(name)] for row in rows]) for name in wanted}
 
 
@@ -190,7 +190,8 @@ def _typed(values: list[str]) -> np.ndarray:
     return out
 
 
-def _require(wanted: Sequence[str], names: Sequence[str], source: str) -> None:
+def require_columns(wanted: Iterable[str], names: Sequence[str], source: str) -> None:
+    """Raise an error that says which columns there are where one is missing."""
     for name in wanted:
         if name not in names:
             shown = ", ".join(map(repr, names[:10]))
@@ -215,7 +216,7 @@ def _read_parquet(path: str | os.PathLike, columns: Sequence[str] | None) -> dic
     try:
         names, fetch = _parquet_reader(name)
         wanted = names if columns is None else list(columns)
-        _require(wanted, names, name)
+        require_columns(wanted, names, name)
         table = fetch(wanted)
     except (InputError, ImportError):
         raise
@@ -250,3 +251,92 @@ def _column(series: Any) -> np.ndarray:
     out = np.empty(len(found), object)
     out[:] = found.to_list()
     return out
+
+
+# -- labels: from headers, from a table by id, and the check that they belong to the sequences ------------------------
+
+
+def header_labels(pattern: str = "label") -> Callable[[str], str]:
+    """Return the function that finds the label in a header.
+
+    Parameters
+    ----------
+    pattern : str
+        The name of a field, as in ``>seq1 label=+1``, or a regular expression with one group.
+
+    Examples
+    --------
+    >>> header_labels()("seq1 chr3:17 label=-1")
+    '-1'
+    >>> header_labels(r"^(pos|neg)_")("neg_0042")
+    'neg'
+    """
+    field = re.fullmatch(r"\w+", pattern) is not None
+    try:
+        found = re.compile(rf"(?:^|[\s|;,]){pattern}=([^\s|;,]+)" if field else pattern)
+    except re.error as error:
+        raise InputError(f"{pattern!r} is not a regular expression: {error}.") from None
+    if found.groups != 1:
+        raise InputError(f"The pattern {pattern!r} has {found.groups} groups; put the label into exactly one (...).")
+    wanted = f"a field {pattern}=..." if field else f"what {pattern!r} matches"
+
+    def label(header: str) -> str:
+        match = found.search(header)
+        if match is None or match[1] is None:
+            raise MissingLabelError(f"The header {header!r} has no label: {wanted} is needed.")
+        return match[1]
+
+    return label
+
+
+def tidy_labels(labels: Any) -> np.ndarray:
+    """Return labels as integers if all are whole numbers, as floats if all are numbers, else as they are."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "UO":
+        return labels
+    try:
+        numbers = np.array([float(str(value).replace("_", "x")) for value in labels])
+    except ValueError:
+        return labels.astype(str)
+    return numbers.astype(np.int64) if np.isfinite(numbers).all() and (numbers % 1 == 0).all() else numbers
+
+
+def match_labels(ids: Sequence[str], label_ids: Sequence[str], labels: Sequence) -> np.ndarray:
+    """Order labels, known by id, as the sequences are.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        The sequences' ids.
+    label_ids, labels : sequences of equal length
+        The table of labels; ids that no sequence has are ignored.
+
+    Raises
+    ------
+    InputError
+        If an id has no label or two, listing the first five.
+    """
+    check_lengths("label ids", len(label_ids), "labels", len(labels))
+    where: dict[str, int] = {}
+    twice = []
+    for row, name in enumerate(map(str, label_ids)):
+        if where.setdefault(name, row) != row:
+            twice.append(name)
+    if twice:
+        raise InputError(f"{len(twice)} ids have more than one label: {_first_names(twice)}.")
+    missing = [name for name in map(str, ids) if name not in where]
+    if missing:
+        raise MissingLabelError(
+            f"{len(missing)} of {len(ids)} sequences have no label: {_first_names(missing)}. Ids must agree exactly."
+        )
+    return np.asarray(labels)[[where[str(name)] for name in ids]]
+
+
+def check_lengths(what: str, n: int, other: str, m: int) -> None:
+    """Raise if two things that belong together differ in number."""
+    if n != m:
+        raise InputError(f"There are {n} {what} but {m} {other}; each needs the other.")
+
+
+def _first_names(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..choices import from_text, name_of
 from ..errors import InputError
 from .base import BoxQP, Loss
 from .hinge import Hinge, SquaredHinge
@@ -16,17 +17,16 @@ LOSSES = (Hinge, SquaredHinge, Logistic, SmoothHinge, EpsilonInsensitive, Square
 
 
 def as_loss(loss: str | Loss, reads: tuple[str, ...], **parameters: Any) -> Loss:
-    """Return a loss by name or as given, checked to be of a kind that fits the task."""
-    fitting = {kind.name: kind for kind in LOSSES if kind.reads in reads}
-    if isinstance(loss, str):
-        if loss not in fitting:
-            raise InputError(f"loss must be one of {sorted(fitting)} or a Loss; got {loss!r}.")
-        kind = fitting[loss]
-        return kind(**(parameters if kind is EpsilonInsensitive else {}))
+    """Return a loss by its text or as given, checked to be of a kind that fits the task.
+
+    `parameters` are for losses that have them, where the text does not say otherwise.
+    """
+    fitting = [kind for kind in LOSSES if kind.reads in reads]
+    names = sorted(map(name_of, fitting))
     if not isinstance(loss, Loss):
-        raise InputError(f"loss must be one of {sorted(fitting)} or a Loss; got {loss!r}.")
+        return from_text(loss, fitting, f"loss must be one of {names} or a Loss", parameters)
     if loss.reads not in reads:
-        raise InputError(f"{loss!r} reads {loss.reads}; this estimator needs one of {sorted(fitting)}.")
+        raise InputError(f"{loss!r} reads {loss.reads}; this estimator needs one of {names}.")
     return loss
 
 

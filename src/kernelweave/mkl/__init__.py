@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import InputError
+from ..choices import from_text, name_of
 from ..norms import Fixed, Polyhedral
 from .active_terms import ActiveTerms
 from .analytic import Analytic
@@ -28,19 +28,16 @@ def choose(problem: Problem) -> Solver:
 
 
 def as_solver(solver: str | Solver, problem: Problem) -> Solver:
-    """Return a solver by name, "auto", or as given."""
+    """Return a solver by its text, "auto", or as given."""
     if isinstance(solver, Solver):
         return solver
-    if problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed):
-        known = {"auto", *(kind.name for kind in SOLVERS)}
-        if solver in known:
-            return Plain()
     if solver == "auto":
         return choose(problem)
-    for kind in SOLVERS:
-        if kind.name == solver:
-            return ActiveTerms() if kind is Hessian and problem.gram.streams else kind()
-    raise InputError(f"solver must be one of {['auto', *(kind.name for kind in SOLVERS)]} or a Solver; got {solver!r}.")
+    names = ["auto", *map(name_of, SOLVERS)]
+    made = from_text(solver, SOLVERS, f"solver must be one of {names} or a Solver")
+    if problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed):
+        return Plain()
+    return ActiveTerms() if solver == Hessian.name and problem.gram.streams else made
 
 
 __all__ = [

@@ -69,7 +69,7 @@ class Step:
 
 Steps = Generator[Step, float, None]
 #: Told of every step of a dual solver: the machine's number, its state, and the weights of all terms.
-Watch = Callable[[int, DualState, np.ndarray], None]
+DualWatch = Callable[[int, DualState, np.ndarray], None]
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Problem:
     budget: float = np.inf
     #: False where a kernel may not be positive semi-definite, as the user knows: then no lower bound is one.
     convex: bool = True
-    watch: Watch | None = None
+    watch: DualWatch | None = None
     interrupted: bool = False
     #: True once a dual solver got nowhere although f had been computed anew.
     stalled: bool = False

@@ -166,6 +166,8 @@ class TwoStage(Solver):
             raise InputError(f"power of TwoStage must be a finite number > 0; got {self.power!r}.")
         if not (isinstance(self.n_epochs, numbers.Integral) and self.n_epochs >= 1):
             raise InputError(f"n_epochs of TwoStage must be a whole number ≥ 1; got {self.n_epochs!r}.")
+        if self.compress is not None and not hasattr(self.compress, "fit"):
+            raise InputError(f"compress of TwoStage must be PreClustering(...) or None; got {self.compress!r}.")
         if any(machine.loss.reads == "nothing" for machine in problem.machines):
             raise InputError('two_stage learns the kernel from targets, and one-class has none. Use solver="auto".')
         if problem.gram.ridge(np.ones(problem.gram.n_terms)) is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..errors import InputError
@@ -13,6 +15,9 @@ class WeightNorm:
     dual_norm(quad) = max over the set of weights·quad: with it, every coef certifies a
     lower bound whatever the weights.
     """
+
+    #: What it is called in text; without one, by the name of the class.
+    name: ClassVar[str]
 
     def start(self, n_terms: int) -> np.ndarray:
         """Return the weights to begin with."""
@@ -51,13 +56,18 @@ class Fixed(WeightNorm):
         None for 1 each: the sum as it is typed.
     """
 
+    name = "fixed"
+
     def __init__(self, weights: np.ndarray | None = None) -> None:
         self.weights = weights
 
     def start(self, n_terms: int) -> np.ndarray:
         if self.weights is None:
             return np.ones(n_terms)
-        weights = np.asarray(self.weights, dtype=np.float64)
+        try:
+            weights = np.asarray(self.weights, dtype=np.float64)
+        except (TypeError, ValueError):  # text, or rows of different lengths
+            weights = np.empty(0)
         if weights.shape != (n_terms,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise InputError(f"Fixed needs {n_terms} finite weights ≥ 0, one per term; got {self.weights!r}.")
         return weights
@@ -71,6 +81,8 @@ class Fixed(WeightNorm):
 
 class Simplex(Polyhedral, ClosedForm):
     """Σ weights = 1: many weights end at exactly zero."""
+
+    name = "simplex"
 
     def start(self, n_terms: int) -> np.ndarray:
         return np.full(n_terms, 1.0 / n_terms)
@@ -93,6 +105,8 @@ class LpNorm(ClosedForm):
     p : float
         Above 1.
     """
+
+    name = "lp"
 
     def __init__(self, p: float = 2.0) -> None:
         self.p = float(p)

@@ -23,7 +23,7 @@ from .markup import Html, source_hash, tag, text
 from .overview import data_section, header, notes_section, reproduce_section
 from .quality import quality_section
 from .samples import SERIES, Samples, gather
-from .terms import terms_section
+from .term_weights import terms_section
 from .trained import SEEN, TRAINING, UNSEEN, UNSURE, not_known, repeated
 from .words import words_section
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataWarning, InputError
 from ..estimators.base import BaseMKL
 from ..io.intervals import as_regions
-from ..io.pieces import Piece, read_pieces
+from ..io.records import Fragment, read_fragments
 from ..io.streams import Source
 from ..parallel import blas_threads, count_jobs
 from ..sequences.rules import letter_error
@@ -186,7 +186,7 @@ class Scanner:
         held: list[_Stretch] = []
         tail, n_held, record, length = np.empty(0, np.uint8), 0, -1, self.window
         name, is_cut = "", False
-        for piece in read_pieces(source, self.block):
+        for piece in read_fragments(source, self.block):
             if piece.record != record:
                 self.progress.n_short += length < self.window
                 if n_held >= self.block or is_cut:
@@ -209,7 +209,7 @@ class Scanner:
         self.progress.n_short += length < self.window
         yield held, record + 1
 
-    def _codes(self, piece: Piece, source: str) -> np.ndarray:
+    def _codes(self, piece: Fragment, source: str) -> np.ndarray:
         """The letters of a piece as codes; a letter that may not be there is an error, as everywhere."""
         from .._fast.packing import histogram, translate
 

@@ -1,23 +1,10 @@
-"""Generated data whose structure is known, to see whether learning finds it."""
+"""Generated numbers: shapes, waves and columns whose structure is known."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .errors import InputError
-from .motif_data import make_motifs, make_shifted_motif
-from .splice_sites import SPLICE_KINDS, SPLICE_SIGNALS, make_splice_sites
-
-__all__ = [
-    "SPLICE_KINDS",
-    "SPLICE_SIGNALS",
-    "make_motifs",
-    "make_relevant",
-    "make_shifted_motif",
-    "make_sines",
-    "make_splice_sites",
-    "make_star",
-]
+from ..errors import InputError
 
 
 def make_star(

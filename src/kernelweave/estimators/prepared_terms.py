@@ -62,7 +62,7 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     """
     if scaling not in SCALINGS:
         raise InputError(f"scaling must be one of {SCALINGS}; got {scaling!r}.")
-    sizes, variances, marks = _statistics(*_some(gram, share), centred)
+    sizes, variances, marks = _statistics(*_statistics_sample(gram, share), centred)
     live = np.flatnonzero(variances > DEAD * np.abs(sizes))
     dead = np.setdiff1d(np.arange(gram.n_terms), live)
     notes = _warn_dead(gram, dead)
@@ -122,7 +122,7 @@ def _warn_unlike(gram: Gram, variances: np.ndarray, sizes: np.ndarray, notes: li
             return
 
 
-def _some(gram: Gram, share: np.ndarray) -> tuple[Gram, np.ndarray]:
+def _statistics_sample(gram: Gram, share: np.ndarray) -> tuple[Gram, np.ndarray]:
     """Return the samples that the statistics of the terms are taken from, with their shares: all, or a random part."""
     if gram.n > MAX_STATISTICS:
         rows = np.sort(np.random.default_rng(0).choice(gram.n, MAX_STATISTICS, replace=False))

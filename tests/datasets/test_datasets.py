@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from kernelweave import InputError, MKLClassifier, WeightedDegree, splice_sites
+from kernelweave import InputError, MKLClassifier, WeightedDegree
 from kernelweave.datasets import (
     SPLICE_KINDS,
     SPLICE_SIGNALS,
@@ -15,6 +15,7 @@ from kernelweave.datasets import (
     make_sines,
     make_splice_sites,
     make_star,
+    splice_sites,
 )
 from kernelweave.sequences import SequenceSet
 

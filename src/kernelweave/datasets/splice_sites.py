@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError
-from .sequences import SequenceSet, SequenceWriter
-from .sequences.alphabet import find_alphabet
-from .sequences.build import MemorySink, SequenceBuilder
-from .sequences.rules import Rules
+from ..errors import InputError
+from ..sequences import SequenceSet, SequenceWriter
+from ..sequences.alphabet import find_alphabet
+from ..sequences.build import MemorySink, SequenceBuilder
+from ..sequences.rules import Rules
 
 #: What a window can be, by its number.
 SPLICE_KINDS = ("site", "intergenic", "intron", "exon", "half a site", "shifted site", "unknown site")
@@ -130,7 +130,7 @@ def labels_path(path: str | os.PathLike) -> str:
 
 def save_labels(y: np.ndarray, path: str | os.PathLike) -> None:
     """Write labels beside the packed file that they belong to."""
-    from .io.atomic import AtomicFile
+    from ..io.atomic import AtomicFile
 
     with AtomicFile(labels_path(path)) as out:
         np.save(out.file, y, allow_pickle=False)
@@ -155,7 +155,7 @@ def _blocks(
     seed: int, site: int, window: int, shares: np.ndarray, repeats: float, kinds: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield blocks of letters, (m, window), while their kinds are filled in."""
-    from ._fast.splice_sites import windows
+    from .._fast.splice_sites import windows
 
     chains = np.rint(65536 * _cumulated(_CHAINS)[:, :, :3]).astype(np.int64)
     letters = np.frombuffer(b"ACGT", np.uint8)
@@ -188,7 +188,7 @@ def _in_memory(blocks: Iterator[np.ndarray]) -> SequenceSet:
 
 
 def _to_file(blocks: Iterator[np.ndarray], path: str | os.PathLike) -> SequenceSet:
-    from .io.atomic import check_writable
+    from ..io.atomic import check_writable
 
     check_writable(labels_path(path))  # before the work, not after it
     with SequenceWriter(path, "dna") as out:

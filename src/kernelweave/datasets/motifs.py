@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .errors import InputError
+from ..errors import InputError
 
 LETTERS = np.array(list("ACGT"))
 

@@ -1,0 +1,16 @@
+"""Generated data whose structure is known, to see whether learning finds it."""
+
+from .motifs import make_motifs, make_shifted_motif
+from .numbers import make_relevant, make_sines, make_star
+from .splice_sites import SPLICE_KINDS, SPLICE_SIGNALS, make_splice_sites
+
+__all__ = [
+    "SPLICE_KINDS",
+    "SPLICE_SIGNALS",
+    "make_motifs",
+    "make_relevant",
+    "make_shifted_motif",
+    "make_sines",
+    "make_splice_sites",
+    "make_star",
+]
