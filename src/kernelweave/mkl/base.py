@@ -378,10 +378,10 @@ def _names(terms: Sequence[Kernel]) -> str:
 
 
 def _why_stop(problem: Problem, gap: float, n_iter: int, max_iter: int, since: int, patience: int) -> str:
-    if problem.interrupted:  # also where the gap is met: whoever asked to stop is to be heard
-        return "interrupted"
     if gap <= problem.tol:
         return "converged"
+    if problem.interrupted:
+        return "interrupted"
     if clock.now() > problem.deadline:
         return "max_seconds"
     if n_iter >= max_iter:
