@@ -198,7 +198,7 @@ def test_estimates_are_what_is_held(rng):
     every = as_views(rng.normal(size=(80, 2)))
     assert estimate(kernel, every, whole - 1) == ("matrices in single precision", single)
     large = as_views(rng.normal(size=(400, 2)))
-    assert estimate(RBF(0.3), large, 8 * 400 * 64 * 2)[0] == "rows and matrices on demand"
+    assert estimate(RBF(0.3), large, 8 * 400 * 64 * 2)[0] == "rows on demand, the latest kept"
 
 
 def test_estimates_without_a_matrix(rng):

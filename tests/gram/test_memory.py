@@ -26,6 +26,9 @@ PLANS = {
     "shift and matrix": 2000,
 }
 
+#: Plans that hold as much as fits: how much that is depends on how many terms matter.
+AT_MOST = ("streamed",)
+
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 @pytest.mark.parametrize("plan", PLANS)
@@ -35,4 +38,5 @@ def test_the_peak_is_what_was_printed(plan):
     )
     assert done.returncode == 0, done.stderr
     printed, measured = map(float, done.stdout.split()[-4:-2])
-    assert 0.8 * printed <= measured <= 1.2 * printed, done.stdout
+    assert measured <= 1.2 * printed, done.stdout
+    assert measured >= 0.8 * printed or plan in AT_MOST, done.stdout
