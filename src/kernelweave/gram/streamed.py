@@ -13,7 +13,7 @@ from ..views import Views
 from .base import Gram, apply_each_at, support_of
 from .dense import DenseGram, finite
 
-#: Matrices beside those that are held, and beside the one on every thread: the sum of the active terms, and a part of it.
+#: Matrices beside those that are held and those on every thread: the sum of the active terms, and a part of it.
 STREAMED_MATRICES = 2
 #: Terms that one thread works through before it asks for more.
 TERM_BLOCK = 16
