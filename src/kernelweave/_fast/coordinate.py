@@ -235,11 +235,11 @@ def _link(leaf, position, now, exact64, letters, limit, short, base, depths, spa
     return n_nodes
 
 
-def shared_words(codes, degree, short, n_letters, exact64):
+def shared_words(codes, degree, short, n_letters, exact64, look=None):
     """Codes (n, L) uint8 -> leaf (n, L) int32, spans (m, 3) int32 and positions (m,) int32 of the nodes.
 
     Only words longer than `short` that at least two sequences have at the same position; exact64 needs n_letters = 4
-    and degree <= 32.
+    and degree <= 32. look() is called before every position, and may raise.
     """
     n, length = codes.shape
     letters = np.ascontiguousarray(codes.T)
@@ -248,6 +248,8 @@ def shared_words(codes, degree, short, n_letters, exact64):
     depths, stack, scratch = np.empty(n, np.int32), np.empty(n, np.int32), np.empty((n, 3), np.int32)
     parts, sizes, base = [], np.zeros(length, np.int64), 0
     for i in range(length - 1, -1, -1):
+        if look is not None:
+            look()
         _sort_by_letter(letters[i], n_letters, now, then)
         now, then = then, now
         limit = min(degree, length - i)

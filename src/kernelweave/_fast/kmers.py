@@ -11,6 +11,9 @@ import numpy as np
 from kernelweave._fast import jit
 from kernelweave._fast.bits import AMBIGUOUS
 
+#: Places that are numbered between two looks at the clock.
+LONG_BLOCK = 1 << 20
+
 
 @jit
 def kmers(codes, offsets, k, bits):
@@ -128,13 +131,22 @@ def _doublings(k, bits):
     return lengths
 
 
-def _long_ids(codes, offsets, k, bits, known):
+def _parts(n, look):
+    """Yield slices of LONG_BLOCK places; look() is called before each."""
+    for start in range(0, n, LONG_BLOCK):
+        if look is not None:
+            look()
+        yield slice(start, min(n, start + LONG_BLOCK))
+
+
+def _long_ids(codes, offsets, k, bits, known, look=None):
     """Identities (N,) int64 of the k-mers that start at every place, -1 for none, and the dictionary of each doubling.
 
     `known` is None to collect the dictionaries, or those of an earlier call: k-mers outside them have no identity.
+    look() is called before every block of places, and may raise.
     """
     ends = np.repeat(offsets[1:], np.diff(offsets))
-    ids, dictionaries, before = None, [], 0
+    ids, second, dictionaries, before = None, None, [], 0
     for level, length in enumerate(_doublings(k, bits)):
         if ids is None:
             values, valid = _windows(codes, offsets, length, bits)
@@ -145,14 +157,18 @@ def _long_ids(codes, offsets, k, bits, known):
             valid = (ids >= 0) & (second >= 0) & (np.arange(len(ids)) + length <= ends)
             values = (ids.astype(np.uint64) << np.uint64(32)) | second.astype(np.uint64)
         numbers = values[valid]
-        dictionary = np.unique(numbers) if known is None else known[level]
-        found = np.searchsorted(dictionary, numbers)
-        if len(dictionary):
-            found = np.where(dictionary[np.minimum(found, len(dictionary) - 1)] == numbers, found, -1)
+        parts = _parts(len(numbers), look)
+        if known is None:
+            dictionary = np.unique(np.concatenate([numbers[:0], *(np.unique(numbers[part]) for part in parts)]))
         else:
-            found = np.full(len(numbers), -1)
+            dictionary = known[level]
+        found = np.full(len(numbers), -1)
+        for part in _parts(len(numbers), look) if len(dictionary) else ():
+            place = np.minimum(np.searchsorted(dictionary, numbers[part]), len(dictionary) - 1)
+            found[part] = np.where(dictionary[place] == numbers[part], place, -1)
         ids = np.full(len(codes), -1)
         ids[valid] = found
+        del values, valid, numbers, found, second  # before the next ones are made
         dictionaries.append(dictionary)
         before = length
     return ids, dictionaries
@@ -165,17 +181,17 @@ def _by_row(ids, offsets):
     return ids[present].astype(np.uint64), starts
 
 
-def fit_long(codes, offsets, k, bits):
+def fit_long(codes, offsets, k, bits, look=None):
     """k-mers of any length -> (values, starts) as from `kmers`, and dictionaries for `map_long`.
 
     Values are dense numbers, equal exactly where the k-mers are equal: a k-mer is a pair of shorter ones, which have
     numbers already. No hashing.
     """
-    ids, dictionaries = _long_ids(codes, offsets, k, bits, None)
+    ids, dictionaries = _long_ids(codes, offsets, k, bits, None, look)
     return *_by_row(ids, offsets), dictionaries
 
 
-def map_long(codes, offsets, k, bits, dictionaries):
+def map_long(codes, offsets, k, bits, dictionaries, look=None):
     """The same numbers for other sequences: (values, starts); k-mers that `fit_long` did not see are left out."""
-    ids, _ = _long_ids(codes, offsets, k, bits, dictionaries)
+    ids, _ = _long_ids(codes, offsets, k, bits, dictionaries, look)
     return _by_row(ids, offsets)

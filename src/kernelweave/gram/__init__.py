@@ -22,7 +22,7 @@ from .distinct import distinct_of
 from .features import FeatureGram
 from .linadd import LinaddGram
 from .stacked import StackedGram
-from .streamed import StreamedGram
+from .streamed import STREAMED_MATRICES, StreamedGram
 
 #: With more samples than the first, terms that need no matrix get none; with more than the second already where it is
 #: quicker to solve machines without (`Gram.beats_matrices`).
@@ -163,7 +163,8 @@ def estimate(
         if whole <= left.budget:
             return how, beside + whole
     gram = bind_matrices(terms, X, left)  # by now it holds nothing yet
-    return "rows and matrices on demand", beside + gram.product_bytes(n)
+    how = "as many matrices of active terms as fit" if gram.streams else "rows on demand, the latest kept"
+    return how, beside + gram.product_bytes(n)
 
 
 def n_active(n: int) -> int:
@@ -223,7 +224,8 @@ def bind_matrices(terms: Sequence[Kernel], X: Views, work: Work, directory: str 
     if _matrix_bytes(terms, X, work, each=4) <= budget:
         return DenseGram.compute(terms, X, dtype=np.float32, n_jobs=n_jobs)
     if len(terms) > MIN_HELD_TERMS and 2 * 8 * n * n * MIN_HELD_TERMS <= budget:
-        return StreamedGram(terms, X, cache_bytes=budget // 2, n_jobs=n_jobs)
+        beside = 8 * n * n * (STREAMED_MATRICES + n_jobs)
+        return StreamedGram(terms, X, cache_bytes=budget - beside, n_jobs=n_jobs)
     least, cached = 8 * n * len(terms) * MIN_CACHED_ROWS, CachedGram(terms, X, cache_bytes=budget // 2)
     if 2 * least <= budget and cached.product_bytes(n) <= max(budget, SPARE_BYTES):
         return cached

@@ -12,7 +12,7 @@ from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
 from .base import BLOCK_BYTES, SECOND_ORDER, Gram, apply_each_at, block_rows, support_of
-from .dense import finite
+from .dense import SMALL_BYTES, finite
 
 #: Samples that a dual solver optimises at a time where rows are computed: their matrix is there twice.
 WORKING_SET = 512
@@ -35,7 +35,8 @@ class CachedGram(Gram):
     ) -> None:
         super().__init__(terms, X, factors)
         self.cache_bytes = cache_bytes
-        self.block_bytes = min(BLOCK_BYTES, cache_bytes // BLOCKS_IN_CACHE)
+        whole = max(SMALL_BYTES, 8 * self.n**2 * self.n_terms // BLOCKS_IN_CACHE)
+        self.block_bytes = min(BLOCK_BYTES, cache_bytes // BLOCKS_IN_CACHE, whole)
         self.second_order = min(SECOND_ORDER, isqrt(cache_bytes // 20))  # then it takes half as much as the cache
         #: Which terms these are, of all that share the cache.
         self._numbers = tuple(range(self.n_terms))

@@ -94,7 +94,7 @@ class WordCoordinates(Coordinates):
         exact = size == 4 and degree <= 32
         self.short = short_letters(n, degree) if exact and not len(self.doubtful) else 0
         self.words = np.ascontiguousarray(pack_words(self.codes).T) if self.short else np.zeros((n, 1), np.uint64)
-        self.leaf, spans, self.positions = shared_words(self.codes, degree, self.short, size, exact)
+        self.leaf, spans, self.positions = shared_words(self.codes, degree, self.short, size, exact, clock.check)
         self.spans, self.above = spans[:, :2].astype(np.int16), np.ascontiguousarray(spans[:, 2])
 
     def at(self, weights: np.ndarray) -> Descent:

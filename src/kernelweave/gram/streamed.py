@@ -13,6 +13,8 @@ from ..views import Views
 from .base import Gram, apply_each_at, support_of
 from .dense import DenseGram, finite
 
+#: Matrices beside those that are held and those on every thread: the sum of the active terms, and a part of it.
+STREAMED_MATRICES = 2
 #: Terms that one thread works through before it asks for more.
 TERM_BLOCK = 16
 
@@ -26,7 +28,7 @@ class StreamedGram(Gram):
     Parameters
     ----------
     cache_bytes : int
-        How much memory the matrices of picked terms may take between calls of `only`.
+        How much memory the matrices of picked terms may take; of more than that, none is held.
     """
 
     def __init__(
@@ -48,21 +50,23 @@ class StreamedGram(Gram):
     def product_bytes(self, n_rows: int) -> float:
         # what is held between looks, the sum of the active terms, and a matrix on every thread
         held = max(self.cache_bytes // (8 * self.n**2), 1)
-        return 8.0 * self.n**2 * (min(held, self.n_terms) + 1 + self.n_jobs)
+        return 8.0 * self.n**2 * (min(held, self.n_terms) + STREAMED_MATRICES + self.n_jobs)
 
     def rescaled(self, factors: np.ndarray) -> Gram:
         return StreamedGram(self.terms, self.X, self.cache_bytes, self.n_jobs, factors)
 
     def only(self, picked: Sequence[int]) -> Gram:
-        if 8 * self.n**2 * len(picked) > 2 * self.cache_bytes:
+        if 8 * self.n**2 * len(picked) > self.cache_bytes:
             terms = [self.terms[m] for m in picked]
             return StreamedGram(terms, self.X, self.cache_bytes, self.n_jobs, self.factors[list(picked)])
         for m in picked:
+            if m in self._held:
+                self._held.move_to_end(m)
+        for m in picked:
             if m not in self._held:
+                while 8 * self.n**2 * (len(self._held) + 1) > self.cache_bytes:  # room first
+                    self._held.popitem(last=False)
                 self._held[m] = finite(self.terms[m].compute(self.X, None), self.terms[m])
-            self._held.move_to_end(m)
-        while 8 * self.n**2 * len(self._held) > self.cache_bytes and len(self._held) > len(picked):
-            self._held.popitem(last=False)
         matrices = [self._held[m] for m in picked]
         return DenseGram([self.terms[m] for m in picked], self.X, matrices, factors=self.factors[list(picked)])
 

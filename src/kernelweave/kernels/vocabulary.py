@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 TABLE_BITS = 20
 #: Keys that are extracted at a time; they take 8 bytes each until they are counted.
 BLOCK_KEYS = 1 << 22
+#: For estimates: letters of a word and what ends it, and a · √n different words in n words of text (Heaps' law).
+WORD_LETTERS, DIFFERENT_WORDS = 6.0, 44.0
 #: Sequences as codes and offsets -> keys with repeats and where each row of them starts.
 Keys = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -184,13 +186,13 @@ class LongVocabulary(Vocabulary):
     def fit(self, sequences: SequenceSet) -> Rows:
         from .._fast.kmers import fit_long
 
-        keys, starts, self.dictionaries = fit_long(*self._letters(sequences))
+        keys, starts, self.dictionaries = fit_long(*self._letters(sequences), clock.check)
         return self._count(keys, starts)
 
     def map(self, sequences: SequenceSet) -> Rows:
         from .._fast.kmers import map_long
 
-        keys, starts = map_long(*self._letters(sequences), self.dictionaries)
+        keys, starts = map_long(*self._letters(sequences), self.dictionaries, clock.check)
         rows = self._count(keys, starts)
         # features without a number count, too, for k(x, x)
         return replace(rows, powers=LongVocabulary(self.k, self.bits, self.size).fit(sequences).powers)
@@ -211,6 +213,11 @@ class WordVocabulary(Vocabulary):
         self.words = words
         #: The number of every word.
         self.numbers: dict[str, int] = {}
+
+    def expected(self, sequences: SequenceSet) -> tuple[float, float, float]:
+        words = sequences.n_letters / WORD_LETTERS
+        # counts in double precision are half as much again, and words that are strings take three times the room
+        return 1.5 * words, 3.0 * min(words, DIFFERENT_WORDS * words**0.5), words
 
     def fit(self, sequences: SequenceSet) -> Rows:
         self.numbers = {}
