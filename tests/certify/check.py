@@ -5,12 +5,14 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 
 from kernelweave import Checkpoint, InputError, load, save
+from kernelweave.gram import DenseGram
 from kernelweave.kernels import Identity, Sum
 from kernelweave.views import as_views
 
@@ -60,8 +62,24 @@ def _quiet():
         yield
 
 
+@contextmanager
+def _single():
+    """Hold matrices in single precision, as large problems do."""
+    evaluate = DenseGram.compute
+    with patch.object(DenseGram, "compute", lambda *given, **o: evaluate(*given, **o | {"dtype": np.float32})):
+        yield
+
+
 def fitted(problem):
-    """Fit by the problem's path: at once, after a fit with another C, from a checkpoint, or through a model file."""
+    """Fit by the problem's path, with matrices held as it says."""
+    if problem.axes["held"] != "single":
+        return _fitted(problem)
+    with _single():
+        return _fitted(problem)
+
+
+def _fitted(problem):
+    """Fit at once, after a fit with another C, from a checkpoint, or through a model file."""
     model, data = clone(problem.estimator), (problem.X, problem.y, problem.sample_weight)
     if problem.path == "warm start":
         before = {"nu": min(1.0, 1.3 * model.nu)} if hasattr(model, "nu") else {"C": 3.0 * model.C}

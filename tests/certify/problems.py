@@ -343,18 +343,18 @@ def _settings(rng, task, kind, loss, kernels, wrong):
 
 
 def _memory(rng, kind, kernels, X, n, settings):
-    """Give some problems no more memory than single precision takes, or some of the matrices; return which."""
+    """Return how matrices are held: in double or single precision, or, with too little memory for all, some of them."""
     if kind not in NUMBERS or (rng.random() < 0.85 and len(kernels) < 240):
         return "double"
     kernel, views = sum(kernels), as_views(X)
-    many = len(kernel.terms(views)) >= 240
-    wanted = "on demand" if many else "single precision"
+    if len(kernel.terms(views)) < 240:
+        return "single"  # so small a problem gets it by force, see `check.fitted`
     on_all = settings.get("loss") not in ("hinge", "squared_hinge", "epsilon_insensitive", None)
     with suppress(MemoryBudgetError):
         for budget in np.geomspace(1e9, 1e3, 400).astype(int).tolist():
-            if wanted in estimate(kernel, views, budget, on_all=on_all)[0]:
+            if "active terms" in estimate(kernel, views, budget, on_all=on_all)[0]:
                 settings["memory"] = budget
-                return "streamed" if many else "single"
+                return "streamed"
     return "double"
 
 

@@ -10,7 +10,7 @@ import kernelweave as kw
 from kernelweave import MKLClassifier, MKLOneClass, MKLRegressor, Precomputed, load, per_feature, save
 from kernelweave.errors import InputError, InternalError
 from kernelweave.estimators.prepared_terms import Terms
-from kernelweave.gram import DenseGram, bind, estimate
+from kernelweave.gram import DenseGram, bind
 from kernelweave.kernels import RBF, Identity, Linear
 from kernelweave.mkl.base import Machine, Problem, check_bounds
 from kernelweave.norms import LpNorm, Simplex
@@ -19,13 +19,6 @@ from kernelweave.views import as_views
 RNG = np.random.default_rng(0)
 CELSIUS = RNG.normal(15, 8, 200)
 WARM = CELSIUS + RNG.normal(size=200) > 20
-
-
-def single_budget(kernel, X):
-    """Return bytes with which matrices are held in single precision."""
-    return next(
-        b for b in range(40 * len(X) ** 2, 0, -1000) if estimate(kernel, as_views(X), b)[0].endswith("single precision")
-    )
 
 
 def objective_of(model, X, y):
@@ -146,9 +139,10 @@ def test_numbers_that_a_quad_is_at_most():
 def test_single_precision_reaches_tight_gaps_by_values_computed_anew(monkeypatch):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(120, 3)), rng.random(120) < 0.5
-    model = MKLClassifier(RBF(0.5) + RBF(2.0), C=300.0, tol=1e-5, memory=single_budget(RBF(0.5) + RBF(2.0), X))
+    evaluate, loose = DenseGram.compute, DenseGram.safe_quad
+    monkeypatch.setattr(DenseGram, "compute", lambda *given, **o: evaluate(*given, **o | {"dtype": np.float32}))
+    model = MKLClassifier(RBF(0.5) + RBF(2.0), C=300.0, tol=1e-5)
     assert model.fit(X, y).converged_
-    loose = DenseGram.safe_quad
     monkeypatch.setattr(DenseGram, "safe_quad", lambda self, coef, exact=False: loose(self, coef))
     with pytest.warns(ConvergenceWarning, match="stalled"):
         assert model.fit(X, y).gap_ > 1e-5

@@ -18,8 +18,6 @@ PLANS = {
     "streamed": 500,
     "words with shift": 2000,
     "listed, three terms": 2000,
-    "listed, mismatches": 500,
-    "words and numbers": 2000,
 }
 
 #: Plans that hold as much as fits: how much that is depends on how many terms matter.
