@@ -91,7 +91,7 @@ def test_random_windows(seed, degree, length, change):
 def test_parts_of_one_kernel_share_a_pass(rng):
     X = views(rng, 9, "dna", unknown=0.0)
     kernel = WD(3).split("position", "degree").on("s") + WD(3).split("degree").on("t") + 2.0 * WD(3).only(2).on("t")
-    found = families_of(kernel.terms(X))
+    found = families_of(kernel.terms(X), X)
     assert [len(family.numbers) for family in found] == [30, 4]
     assert [(family.by_degree, family.by_position) for family in found] == [(True, True), (True, False)]
 

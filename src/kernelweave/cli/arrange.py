@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..views import Views
 from .data import Data, Reading
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _named(kernel: Kernel, data: Data) -> list[str] | None:
 
     views = _Names(tuple(data.X))
     found: set[Any] = set()
-    for path, _ in requests_of(kernel, views):  # type: ignore[arg-type]
+    for path, _ in requests_of(kernel, views):
         if not path:
             return None
         found.update(views.select(path[0]).labels)
@@ -65,17 +66,18 @@ def leaves_on(kernel: Kernel, name: str) -> list[Kernel]:
     from ..io.support import requests_of
 
     found = []
-    for path, leaf in requests_of(kernel, _Names((name,), strict=False)):  # type: ignore[arg-type]
+    for path, leaf in requests_of(kernel, _Names((name,), strict=False)):
         first = path[0] if path else name
         if first == name or (isinstance(first, (list, tuple)) and name in first):
             found.append(leaf)
     return found
 
 
-class _Names:
+class _Names(Views):
     """Columns without data, enough to ask which of them an expression reads."""
 
     def __init__(self, labels: tuple[Any, ...], strict: bool = True) -> None:
+        super().__init__()
         self.labels, self._strict = labels, strict
 
     def select(self, columns: Any) -> _Names:

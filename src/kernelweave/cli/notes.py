@@ -20,7 +20,7 @@ class SampleNotes:
 
     def add(self, X: Any) -> None:
         """Count one block of samples, as the kernel reads them."""
-        from ..io.support import requests_of, seen_through
+        from ..io.support import requests_of
         from ..views import as_views
 
         views = as_views(X)
@@ -31,7 +31,7 @@ class SampleNotes:
             if leaf.reads != "sequences" or (repr(path), repr(leaf)) in done:
                 continue
             done.add((repr(path), repr(leaf)))
-            found = seen_through(views, path).sequences(leaf.alphabet)
+            found = views.through(path).sequences(leaf.alphabet)
             needed = letters_needed(leaf)
             if needed is not None and (n := int((found.lengths < needed).sum())):
                 key = (repr(leaf), needed)

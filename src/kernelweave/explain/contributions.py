@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..gram.feature_map import Path, _seen
 from ..gram.tables import Words
+from ..kernels.pieces import inverse_norms
 from ..kernels.weighted_degree import same_length
 from ..parallel import blocks
 from ..sequences import SequenceSet
-from ..views import Views
+from ..views import Path, Views
 from .kmers import KmerTable, sorted_table
 from .normals import (
     FreeWords,
     PlacedWords,
-    _pieces_or_none,
     chosen,
     free_words,
-    inverse_norms,
     placed_words,
+    terms_with_words,
 )
 from .places import find_places, is_text, shape_of, with_gaps, words_of_text
 from .terms import machine_of
@@ -119,7 +118,7 @@ def contributions(model: Any, X: Any, *, machine: int = 0) -> Contributions:
     views = fitted._at(X)[0]
     parts = fitted._parts(views)[:, :, machine].T
     intercept = float(fitted.intercept_[machine])
-    listed = [m for m, term in enumerate(fitted._terms) if _pieces_or_none(term)]
+    listed = terms_with_words(fitted)
     words: list[PlacedWords | FreeWords] = []
     if listed and len(fitted.support_):
         _, pieces, coef = chosen(fitted, listed, machine)
@@ -135,8 +134,8 @@ def contributions(model: Any, X: Any, *, machine: int = 0) -> Contributions:
 
 def _sequences(words: PlacedWords | FreeWords, X: Views) -> SequenceSet:
     """Return the sequences that the words are looked up in, over the alphabet of the support."""
-    path: Path = words.path if isinstance(words, PlacedWords) else words.group.path
-    return _seen(X, path).sequences_like(words.support)
+    path: Path = words.path if isinstance(words, PlacedWords) else words.group.piece.path
+    return X.through(path).sequences_like(words.support)
 
 
 def _letters_in(words: PlacedWords | FreeWords, X: Views) -> np.ndarray:
@@ -206,16 +205,16 @@ def _free_values(
     words: FreeWords, sequences: SequenceSet, X: Views
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (where words start in all letters, which letters from there on they cover, what they add)."""
-    inverse = inverse_norms(words.group.norms, X)
+    inverse = inverse_norms(words.group.piece.norms, X)
     if is_text(words):
         yield from _text_values(words, sequences, inverse)
         return
     starts, ids = find_places(words, sequences)
     row = np.searchsorted(sequences.offsets, starts, side="right") - 1
-    rows = words.group.kernel.finish(words.group.vocabulary.map(sequences))
+    rows = words.group.piece.core.finish(words.group.vocabulary.map(sequences))
     factor = (inverse if rows.scale is None else inverse * rows.scale)[row]
     values = np.where(ids >= 0, np.append(words.normal, 0.0)[ids], 0.0)
-    if getattr(words.group.kernel, "values", "count") == "binary":  # all occurrences together count once
+    if getattr(words.group.piece.core, "values", "count") == "binary":  # all occurrences together count once
         _, which, often = np.unique(np.column_stack([row, ids[:, 0]]), axis=0, return_inverse=True, return_counts=True)
         factor = factor / often[which.ravel()]
     columns = shape_of(words).columns
@@ -228,7 +227,7 @@ def _text_values(
     words: FreeWords, sequences: SequenceSet, inverse: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """The same for words of text, one by one: each has its own length."""
-    kernel: Any = words.group.kernel
+    kernel: Any = words.group.piece.core
     numbers: dict[str, int] = words.group.vocabulary.numbers  # type: ignore[attr-defined]
     for r, text in enumerate(sequences):
         found = words_of_text(kernel, text)

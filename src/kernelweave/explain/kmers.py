@@ -141,7 +141,7 @@ def _free_table(parts: list[FreeWords], top: int | None, min_weight: float) -> d
         if single and top is not None and len(features) > top:
             least = np.partition(np.abs(weights[features]), -top)[-top]
             features = features[np.abs(weights[features]) >= least]
-        kind = (part.view, type(part.group.kernel).__name__)
+        kind = (part.view, type(part.group.piece.core).__name__)
         for u, text in zip(features, feature_texts(part, features), strict=True):
             row = sums.setdefault((*map(repr, kind), text), [part.view, text, 0.0, 0])
             row[2] += weights[u]
@@ -162,7 +162,7 @@ def letters_of(part: FreeWords, both_strands: bool) -> tuple[np.ndarray, np.ndar
     """
     features = np.flatnonzero(part.normal)
     words, weights = feature_letters(part, features), part.normal[features]
-    if both_strands and getattr(part.group.kernel, "reverse_complement", False):
+    if both_strands and getattr(part.group.piece.core, "reverse_complement", False):
         other = part.group.alphabet.complement_table[words[:, ::-1]]
         differs = (other != words).any(axis=1)
         words = np.concatenate([words, other[differs]])

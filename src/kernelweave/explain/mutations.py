@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from ..gram.feature_map import Path, _seen
-from ..kernels import Kernel, On
+from ..kernels.pieces import readers
 from ..sequences import SequenceSet
-from ..views import ArrayViews, DictViews, SequenceViews, TableViews, Views, as_views
+from ..views import ArrayViews, DictViews, Path, SequenceViews, TableViews, Views, as_views
 from .normals import label_of
 from .terms import machine_of
 
@@ -61,7 +60,7 @@ def mutation_map(model: Any, sequence: Any, *, view: Hashable = None, machine: i
     if len(sample) != 1:
         raise InputError(f"One sequence at a time is mutated; got {len(sample)}.")
     path, support = _string_view(fitted, view)
-    found = _seen(sample, path).sequences_like(support)
+    found = sample.through(path).sequences_like(support)
     alphabet, codes = found.alphabet, found.codes(0)
     places, letters = np.nonzero(codes[:, None] != np.arange(alphabet.size))
     decision = float(fitted._decide(sample)[0, machine])
@@ -102,27 +101,17 @@ def scan_map(model: Any, sequence: str | bytes, start: int, *, view: Hashable = 
 def _string_view(fitted: Any, view: Hashable) -> tuple[Path, SequenceSet]:
     """Return the path of the view that holds sequences, and the support sequences there."""
     found: dict[str, tuple[Path, SequenceSet]] = {}
-    for term in fitted._terms:
-        for path, leaf in _leaves(term):
-            if leaf.reads == "sequences" and (view is None or label_of(path) == view):
-                found.setdefault(repr(path), (path, leaf.sequences(_seen(fitted._support_views, path))))
+    views: Views = fitted._support_views
+    ends = [end for term in fitted._terms for end in readers(term, views)]
+    for path, leaf in ends:
+        if leaf.reads == "sequences" and (view is None or label_of(path) == view):
+            found.setdefault(repr(path), (path, views.through(path).sequences(leaf.alphabet)))
     if len(found) == 1:
         return next(iter(found.values()))
     if not found and view is None:
         raise InputError("No term of this model reads sequences, so there are no letters to change.")
-    names = ", ".join(sorted({repr(label_of(path)) for term in fitted._terms for path, leaf in _leaves(term)}))
+    names = ", ".join(sorted({repr(label_of(path)) for path, _ in ends}))
     raise InputError(f"Choose the view whose letters change with view=...: one of {names}; got {view!r}.")
-
-
-def _leaves(kernel: Kernel, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield the kernels at the ends of an expression, with the columns that they see."""
-    if isinstance(kernel, On):
-        path = (*path, kernel.columns)
-    inner = getattr(kernel, "kernels", None) or ([kernel.kernel] if hasattr(kernel, "kernel") else [])
-    if not inner:
-        yield path, kernel
-    for part in inner:
-        yield from _leaves(part, path)
 
 
 def _with_column(sample: Views, path: Path, column: SequenceSet) -> Views:

@@ -20,7 +20,7 @@ from .archive import arrays_budget, read_archive, write_archive
 from .atomic import AtomicFile
 from .model_reader import ATTRIBUTE, PLACED, TRAINING, StoredModel, made_kinds
 from .plain import encode
-from .support import Packer, Request, requests_of, seen_through
+from .support import Packer, Request, requests_of
 
 #: Steps of the history that are kept, and numbers of the weights on the way: all of them, or none.
 HISTORY_STEPS, HISTORY_NUMBERS = 100, 10_000
@@ -157,7 +157,7 @@ def _probes(wanted: list[Request], views: Views) -> dict[str, Any]:
             raise InputError(
                 f"Two matrices have the name {leaf.label!r}; a model file tells them apart by their names."
             )
-        K, ids = np.asarray(leaf.K), seen_through(views, path).ids()[:PROBES]
+        K, ids = np.asarray(leaf.K), views.through(path).ids()[:PROBES]
         probes[leaf.label] = {
             "columns": K.shape[1],
             "ids": ids.tolist(),

@@ -25,6 +25,7 @@ class ExplicitKernel(StringKernel):
     """
 
     gram_kind = "features"
+    word_kind = "free"
 
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         """Return (weight, fresh vocabulary) of every group of features; of one length only where `degree` is given."""

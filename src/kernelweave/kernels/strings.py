@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..views import Views
-from .base import ATOM, Kernel, Normalized, _inverse_root, _Wrapper, bracketed
+from .base import ATOM, ClearWrapper, Kernel, Normalized, bracketed
+from .pieces import Piece, inverse_root
 from .values import MAX_LETTERS, limited, shown
 
 if TYPE_CHECKING:
@@ -108,12 +109,13 @@ def _core(kernel: Kernel) -> StringKernel:
 
 
 @dataclass(eq=False, repr=False)
-class Split(_Wrapper):
+class Split(ClearWrapper):
     """A kernel seen as the sum of its parts: each is a term with a weight of its own.
 
     Parts of a normalised kernel are divided by the norms of the whole, so that they add up to it.
     """
 
+    kernel: Kernel
     by: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -138,12 +140,13 @@ class Split(_Wrapper):
 
 
 @dataclass(eq=False, repr=False)
-class Only(_Wrapper):
+class Only(ClearWrapper):
     """One part of a kernel: words of one degree, or from one position on, or both.
 
     The part of a normalised kernel is divided by the norms of the whole: part(x, y) / √(k(x, x) k(y, y)).
     """
 
+    kernel: Kernel
     degree: int | None = None
     position: int | None = None
 
@@ -159,20 +162,23 @@ class Only(_Wrapper):
         """What is chosen, as `compute_part` takes it."""
         return {"degree": self.degree, "position": self.position}
 
+    def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
+        return self.kernel.walk(replace(outer, degree=self.degree, position=self.position), X)
+
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         core = _core(self.kernel)
         part = core.compute_part(X, Y, **self.chosen)
         if core is self.kernel:
             return part
-        inverse_x = _inverse_root(core.compute_diag(X))
+        inverse_x = inverse_root(core.compute_diag(X))
         part *= inverse_x[:, None]
-        part *= inverse_x if Y is None else _inverse_root(core.compute_diag(Y))
+        part *= inverse_x if Y is None else inverse_root(core.compute_diag(Y))
         return part
 
     def compute_diag(self, X: Views) -> np.ndarray:
         core = _core(self.kernel)
         part = core.part_diag(X, **self.chosen)
-        return part if core is self.kernel else part * _inverse_root(core.compute_diag(X)) ** 2
+        return part if core is self.kernel else part * inverse_root(core.compute_diag(X)) ** 2
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         shown = ", ".join(f"{name}={value}" for name, value in self.chosen.items() if value is not None)
