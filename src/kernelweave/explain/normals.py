@@ -122,6 +122,17 @@ class FreeWords:
         """The name of the view."""
         return label_of(self.group.piece.path)
 
+    def counted(self, sequences: SequenceSet, X: Views) -> tuple[Rows, Rows, np.ndarray]:
+        """Return how often features occur in other samples, what the kernel makes of that, and what it is times."""
+        raw = self.group.vocabulary.map(sequences)
+        rows, inverse = self.group.piece.core.finish(raw), self.group.piece.inverse_norms(X)
+        return raw, rows, inverse if rows.scale is None else inverse * rows.scale
+
+    @property
+    def has_places(self) -> bool:
+        """Whether the vocabulary says where its features stand."""
+        return self.group.vocabulary.places(self.support.rows(slice(0, 0))) is not None
+
     @property
     def count(self) -> np.ndarray:
         """In how many support sequences every feature occurs."""
@@ -173,7 +184,16 @@ def word_views(model: Any) -> list[WordView]:
 
 def label_of(path: Path) -> Hashable:
     """Return the name of a view: None where nothing was chosen."""
-    return None if not path else path[0] if len(path) == 1 else path
+    names = tuple(_name(columns) for columns in path)
+    return None if not names else names[0] if len(names) == 1 else names
+
+
+def _name(columns: Any) -> Hashable:
+    if isinstance(columns, slice):
+        return repr(columns)
+    if isinstance(columns, (list, tuple)):
+        return columns[0] if len(columns) == 1 else tuple(columns)
+    return columns
 
 
 def chosen(model: Any, term: Any, machine: int) -> tuple[Any, list[tuple[float, Piece]], np.ndarray]:
