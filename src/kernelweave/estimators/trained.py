@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..errors import InputError
 from ..io.support import requests_of
-from ..kernels import Function, Kernel
+from ..kernels import Kernel
 from ..sequences import Alphabet, SequenceSet
 from ..views import Views, as_views
 
@@ -68,7 +68,7 @@ class Overlap:
 def remember(kernel: Kernel, X: Views, target: Any = None) -> Trained:
     """Return what a model is to remember of its training samples."""
     name = target if isinstance(target, str) else None
-    if any(isinstance(leaf, Function) for leaf in kernel.leaves()):
+    if not all(leaf.says_all for leaf in kernel.leaves()):
         return Trained(len(X), len(X), None, name)
     hashes = np.unique(sample_hashes(kernel, X))
     return Trained(len(X), len(hashes), hashes[:MOST], name)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import CheckpointError
-from ..kernels import Kernel, Precomputed
+from ..kernels import Kernel
 from ..sequences import SequenceSet
 from ..views import Views
 from .support import requests_of
@@ -53,8 +53,8 @@ def fingerprint(
     parts |= {"kernel": text_of(kernel), "number of samples": str(len(X))}
     for path, leaf in requests_of(kernel, X):
         parts.setdefault("X" + "".join(f"[{columns!r}]" for columns in path), _digest_of(X.through(path), leaf))
-        if isinstance(leaf, Precomputed):
-            parts.setdefault(leaf.label, digest([np.asarray(leaf.K)]))
+        for name, K in leaf.matrices.items():
+            parts.setdefault(name, digest([np.asarray(K)]))
     return parts | {"y": digest(targets), "costs (C and weights of the samples)": digest([C])}
 
 

@@ -39,6 +39,12 @@ class Kernel(BaseEstimator):
     word_kind: str | None = None
     #: True where k(x, x) is the same for all sequences of one length without unknown letters.
     even_norm = False
+    #: True where new samples are like none of the training samples.
+    training_only = False
+    #: False where the printed form does not say all that the kernel does, as for a function of a user's own.
+    says_all = True
+    #: True where a width is still to be learned.
+    learns_width = False
     #: Parameters that are printed even where they have their defaults: who reads the text wants to know them.
     always_shown: tuple[str, ...] = ()
     _binds = ATOM
@@ -71,6 +77,11 @@ class Kernel(BaseEstimator):
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         """Return the summands whose weights are learned; data may be needed to count them."""
         return (self,)
+
+    @property
+    def matrices(self) -> dict[str, Any]:
+        """The matrices that were given, by the names under which they print."""
+        return {}
 
     def terms_on(self, columns: Columns, X: Views) -> tuple[Kernel, ...]:
         """Return the terms of this kernel on some columns of X."""

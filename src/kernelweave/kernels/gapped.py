@@ -70,6 +70,9 @@ class GappedKmer(ExplicitKernel):
             )
         return length, k
 
+    def shortest_word(self) -> int:
+        return whole_number(self, "length")
+
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         length, k = self._sizes()
         bits = check_key(self, k, alphabet, "compares letters as numbers: it")

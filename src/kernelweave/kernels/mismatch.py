@@ -59,6 +59,9 @@ class Mismatch(ExplicitKernel):
     definite = True
     always_shown = ("k", "mismatches")
 
+    def shortest_word(self) -> int:
+        return whole_number(self, "k")
+
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         from .._fast.features import mismatch_keys
 

@@ -77,6 +77,9 @@ class Spectrum(ExplicitKernel):
             )
         return {shortest + i: float(weight) for i, weight in enumerate(weights)}
 
+    def shortest_word(self) -> int:
+        return min(self.lengths())
+
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         lengths = self.lengths()
         if degree is not None:

@@ -46,6 +46,10 @@ class StringKernel(Kernel):
     def check(self, X: Views) -> None:
         self.sequences(X)
 
+    def shortest_word(self) -> int:
+        """Return the letters that a sequence must have at the least, for anything to be found in it."""
+        return 1
+
     def features(self, sequence: str) -> Iterator[tuple[int, Hashable, float]]:
         """Yield (term, feature, value) of one sequence, as the kernel is defined.
 
