@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,7 +150,7 @@ def test_pairs_with_a_shape_are_those_of_the_spectrum(rng):
         mine, theirs = table(own), table(spectrum)
         weights = dict(zip(theirs["kmer"], theirs["weight"], strict=True))
         assert {**dict(zip(mine["kmer"], mine["weight"], strict=True))} == pytest.approx(weights, abs=1e-6)
-    assert kmer_table(MKLClassifier(Pairs(shaped=False)).fit(X, y))["kmer"][0].startswith("key ")
+    assert kmer_table(MKLClassifier(Pairs(shaped=False)).fit(X, y))["kmer"][0].startswith("feature ")
     assert kmer_table(MKLClassifier(Composition()).fit(X, y))["kmer"][0].startswith("feature ")
 
 
@@ -186,3 +187,14 @@ def test_own_listed_kernels_are_kernels(kernel, rng):
     np.testing.assert_allclose(K, K.T)
     np.testing.assert_allclose(np.diag(K), kernel.diag(X), rtol=1e-5)
     assert np.linalg.eigvalsh(K).min() > -1e-6 * np.abs(K).max()
+
+
+def test_the_kernel_of_the_documentation_is_explained():
+    page = (Path(__file__).parents[2] / "docs" / "adding_a_kernel.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?class Codons.*?)```", page, re.DOTALL)
+    names = {"__name__": __name__}
+    exec(code, names)
+    model = MKLClassifier(names["Codons"]()).fit(["ATGGCC", "ATGTTT", "CCCAAA", "CCCGGG"], [1, 1, 0, 0])
+    assert set(kmer_table(model, top=2)["kmer"]) == {"ATG", "CCC"}
+    found = contributions(model, ["GGGATG"]).kmers(0)
+    assert dict(zip(found["kmer"], found["position"], strict=True))["ATG"] == 3

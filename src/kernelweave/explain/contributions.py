@@ -10,7 +10,6 @@ import numpy as np
 
 from ..errors import InputError
 from ..gram.tables import Words
-from ..kernels.pieces import inverse_norms
 from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import same_length
 from ..parallel import blocks
@@ -25,7 +24,7 @@ from .normals import (
     placed_words,
     terms_with_words,
 )
-from .terms import machine_of
+from .terms import machine_number, machine_of
 
 #: Words of either kind.
 AnyWords = PlacedWords | FreeWords
@@ -116,8 +115,7 @@ def contributions(model: Any, X: Any, *, machine: int = 0) -> Contributions:
     True
     """
     fitted = machine_of(model)
-    if not (isinstance(machine, (int, np.integer)) and 0 <= machine < len(fitted.intercept_)):
-        raise InputError(f"machine must be a number from 0 to {len(fitted.intercept_) - 1}; got {machine!r}.")
+    machine = machine_number(fitted, machine)
     views = fitted._at(X)[0]
     parts = fitted._parts(views)[:, :, machine].T
     intercept = float(fitted.intercept_[machine])
@@ -197,7 +195,7 @@ def _placed_values(words: PlacedWords, sequences: SequenceSet, X: Views) -> Iter
     for layer in words.layers:
         if not layer.table.any():
             continue
-        inverse = inverse_norms(layer.norms, X)
+        inverse = layer.piece.inverse_norms(X)
         index = Words(words.support, layer.coef, layer.moves, np.ascontiguousarray(layer.table), apart=True)
         degree = layer.table.shape[1]
         for positions in index.ranges(0, words.length):

@@ -13,7 +13,7 @@ from ..kernels.pieces import readers
 from ..sequences import SequenceSet
 from ..views import ArrayViews, DictViews, Path, SequenceViews, TableViews, Views, as_views
 from .normals import label_of
-from .terms import machine_of
+from .terms import machine_number, machine_of
 
 #: Mutants that are judged at a time.
 BLOCK_MUTANTS = 1 << 14
@@ -54,8 +54,7 @@ def mutation_map(model: Any, sequence: Any, *, view: Hashable = None, machine: i
     ((4, 4), True)
     """
     fitted = machine_of(model)
-    if not (isinstance(machine, (int, np.integer)) and 0 <= machine < len(fitted.intercept_)):
-        raise InputError(f"machine must be a number from 0 to {len(fitted.intercept_) - 1}; got {machine!r}.")
+    machine = machine_number(fitted, machine)
     sample = as_views([sequence] if isinstance(sequence, (str, bytes)) else sequence)
     if len(sample) != 1:
         raise InputError(f"One sequence at a time is mutated; got {len(sample)}.")

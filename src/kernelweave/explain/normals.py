@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..gram.families import Family, families_of
 from ..gram.feature_map import Group, groups_of
 from ..kernels import Kernel
-from ..kernels.pieces import Norm, Piece, pieces
+from ..kernels.pieces import Piece, pieces
 from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import code_matrix
 from ..sequences import Alphabet, SequenceSet
 from ..views import Path, Views
-from .terms import machine_of
+from .terms import machine_number, machine_of
 
 
 def word_pieces(term: Kernel, X: Views) -> list[Piece]:
@@ -45,13 +46,13 @@ def terms_with_words(fitted: Any) -> list[int]:
 class Layer:
     """Placed words of one kernel: word u at i weighs table[i, k − 1] Σ_q Σ_s coef[q] moves[s] [q shows u at i + s].
 
-    A sample x is in addition divided by its `norms`; `typical` is what that comes to on average.
+    A sample x is in addition divided by the norms of its piece; `typical` is what that comes to on average.
     """
 
     table: np.ndarray
     moves: list[tuple[int, float]]
     coef: np.ndarray
-    norms: tuple[Norm, ...]
+    piece: Piece
     typical: float
 
 
@@ -202,7 +203,7 @@ def chosen(model: Any, term: Any, machine: int) -> tuple[Any, list[tuple[float, 
     Terms without words are left out where `term` is None, and are an error where they are named.
     """
     fitted = machine_of(model)
-    coef = _row("machine", fitted.dual_coef_, machine)
+    coef = fitted.dual_coef_[machine_number(fitted, machine)]
     weights = np.atleast_2d(fitted.weights_)
     weights = weights[0] if len(weights) == 1 else weights[machine]
     listed = (terms_with_words(fitted) or [0]) if term is None else _numbers(fitted, term)  # 0 says why there are none
@@ -214,12 +215,6 @@ def chosen(model: Any, term: Any, machine: int) -> tuple[Any, list[tuple[float, 
     if len(fitted.support_) == 0:
         raise InputError("The machine has no support samples: it answers with its intercept and has learned no words.")
     return fitted, found, coef
-
-
-def _row(name: str, values: np.ndarray, number: int) -> np.ndarray:
-    if not (isinstance(number, (int, np.integer)) and -len(values) <= number < len(values)):
-        raise InputError(f"{name} must be a number from 0 to {len(values) - 1}; got {number!r}.")
-    return values[number]
 
 
 def _numbers(fitted: Any, term: Any) -> list[int]:
@@ -240,41 +235,25 @@ def _numbers(fitted: Any, term: Any) -> list[int]:
 
 def placed_words(fitted: Any, given: list[tuple[float, Piece]], coef: np.ndarray) -> list[PlacedWords]:
     """Return the placed words among the pieces, one record per view."""
-    views = fitted._support_views
-    kept = np.flatnonzero(coef)
-    merged: dict[Any, tuple[Piece, list[tuple[float, Piece]]]] = {}
-    for factor, piece in given:
-        if piece.core.word_kind == "placed":
-            key = (piece.core, repr(piece.path), repr(piece.norms))
-            merged.setdefault(key, (piece, []))[1].append((factor, piece))
+    views, kept = fitted._support_views, np.flatnonzero(coef)
+    placed = [(factor, piece) for factor, piece in given if piece.core.word_kind == "placed"]
     found: dict[Any, PlacedWords] = {}
-    for first, parts in merged.values():
-        support = first.core.sequences(views.through(first.path)).rows(kept)
-        words = found.setdefault((repr(first.path), support.alphabet), PlacedWords(first.path, support))
-        words.layers += _layers(first, parts, words.length, coef[kept], first.inverse_norms(views)[kept])
+    for family in families_of([piece for _, piece in placed]):
+        path, inverse = family.piece.path, family.piece.inverse_norms(views)[kept]
+        support, factors = family.sequences(views).rows(kept), np.array([placed[m][0] for m in family.numbers])
+        words = found.setdefault((repr(path), support.alphabet), PlacedWords(path, support))
+        words.layers += _layers(family, family.table(words.length, factors), coef[kept], inverse)
     return list(found.values())
 
 
-def _layers(
-    first: Piece, parts: list[tuple[float, Piece]], length: int, coef: np.ndarray, inverse: np.ndarray
-) -> Iterator[Layer]:
-    """Yield the parts of one kernel as layers: one, or one per shift where positions have weights of their own."""
-    core = first.core
-    base = np.tile(core.degree_weights(), (length, 1)) if core.shift else core.table(length)
-    mixed = np.zeros_like(base)
-    for factor, part in parts:
-        row = slice(None) if part.position is None else part.position
-        mixed[row, slice(None) if part.degree is None else part.degree - 1] += factor * part.scale
-    table, given = base * mixed, (coef * inverse, first.norms, float(inverse.mean()))
-    if not core.shift:
-        yield Layer(table, [(0, 1.0)], *given)
-        return
-    delta, starts = core.distance_weights(), core.start_weights(length)
-    moves = [(s, float(delta[abs(s)]) * (2.0 if s == 0 else 1.0)) for s in range(1 - len(delta), len(delta))]
+def _layers(family: Family, table: np.ndarray, coef: np.ndarray, inverse: np.ndarray) -> Iterator[Layer]:
+    """Yield the terms of a family as layers: one, or one per shift where positions have weights of their own."""
+    given, length = (coef * inverse, family.piece, float(inverse.mean())), len(table)
+    starts = family.core.start_weights(length) if family.core.shift else None
     if starts is None:
-        yield Layer(table, moves, *given)
+        yield Layer(table, family.moves(), *given)
         return
-    for s, weight in moves:
+    for s, weight in family.moves():
         i = np.arange(length)
         there = (i + s >= 0) & (i + s < length)
         roots = np.sqrt(starts * np.where(there, starts[np.clip(i + s, 0, length - 1)], 0.0))

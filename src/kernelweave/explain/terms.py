@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InputTypeError
+from ..errors import InputError, InputTypeError
 from ..kernels import Kernel
 from ..kernels.pieces import pieces
 from ..views import Views
@@ -102,6 +102,13 @@ def machine_of(model: Any) -> Any:
         )
     check_is_fitted(machine)
     return machine
+
+
+def machine_number(fitted: Any, machine: Any) -> int:
+    """Return which of its machines a model is asked for."""
+    if not (isinstance(machine, (int, np.integer)) and 0 <= machine < len(fitted.intercept_)):
+        raise InputError(f"machine must be a number from 0 to {len(fitted.intercept_) - 1}; got {machine!r}.")
+    return int(machine)
 
 
 def places_of(terms: Sequence[Kernel], X: Views) -> Places:

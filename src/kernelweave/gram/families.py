@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import Kernel, WeightedDegree
-from ..kernels.pieces import Piece, pieces
+from ..kernels import WeightedDegree
+from ..kernels.pieces import Piece
 from ..kernels.weighted_degree import code_matrix, planes_of
 from ..sequences import SequenceSet
 from ..views import Views
@@ -73,11 +73,10 @@ class Family:
         return base * total
 
 
-def families_of(terms: Sequence[Kernel], X: Views) -> list[Family]:
-    """Group terms so that each group is served by one pass."""
+def families_of(parts: Sequence[Piece]) -> list[Family]:
+    """Group parts of weighted degree kernels so that each group is served by one pass."""
     found: dict[Any, Family] = {}
-    for number, term in enumerate(terms):
-        (piece,) = pieces(term, X)
+    for number, piece in enumerate(parts):
         key = (piece.core, repr(piece.path), repr(piece.norms), piece.degree is None, piece.position is None)
         family = found.setdefault(key, Family(piece))
         family.numbers.append(number)

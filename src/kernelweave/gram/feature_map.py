@@ -12,8 +12,12 @@ from ..kernels import Kernel
 from ..kernels.pieces import Norm, Piece, pieces
 from ..kernels.sparse_rows import Rows
 from ..kernels.vocabulary import Vocabulary
+from ..parallel import for_blocks
 from ..sequences import Alphabet, SequenceSet
 from ..views import Views
+
+#: Letters of new samples that one thread turns into features at a time.
+BLOCK_LETTERS = 1 << 22
 
 
 @dataclass
@@ -87,3 +91,25 @@ class FeatureMap:
     def roots(self, X: Views) -> dict[Norm, np.ndarray]:
         """Return 1 / √k(x, x) for every kernel that divides by it."""
         return {norm: norm.inverse(X) for norm in self.norms}
+
+    def add_products(self, normals: list[np.ndarray], at: Views, factor: float, out: np.ndarray, n_jobs: int) -> None:
+        """Add factor · Φ(at)·normals to out (n, n_machines), a block of new samples at a time; one array per group."""
+        n_letters = max((group.sequences(at).n_letters for group in self.groups), default=0)
+
+        def look_up(block: slice) -> None:
+            views = at.rows(np.arange(block.start, block.stop))
+            roots = self.roots(views)
+            for group, normal in zip(self.groups, normals, strict=True):
+                add_lookups(group.map(views, roots), normal, slice(0, len(views)), factor, out[block])
+
+        for_blocks(look_up, len(at), max(1, BLOCK_LETTERS * len(at) // max(1, n_letters)), n_jobs)
+
+
+def add_lookups(part: Rows, normal: np.ndarray, block: slice, factor: float, out: np.ndarray) -> None:
+    """Add factor · the inner products of these samples with the normals to out[block], one column each."""
+    from .._fast.sparse import gather
+
+    found = np.empty(block.stop - block.start)
+    for c in range(len(normal)):
+        gather(*part.arrays, normal[c], block.start, found)
+        out[block, c] += factor * part.weight * (found if part.scale is None else found * part.scale[block])

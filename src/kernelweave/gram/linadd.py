@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..kernels import Kernel
+from ..kernels.pieces import pieces
 from ..kernels.weighted_degree import same_length
 from ..sequences import SequenceSet
 from ..views import Views
@@ -45,7 +46,7 @@ class LinaddGram(Gram):
         super().__init__(terms, X, factors)
         self.n_jobs = n_jobs
         self.wave_bytes = wave_bytes
-        self.families = families_of(self.terms, X)
+        self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
 
     def rescaled(self, factors: np.ndarray) -> Gram:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from ..errors import InputError
 from ..views import Columns, Views, as_views
-from .pieces import Piece, inverse_root
+from .pieces import Norm, Piece, cosine
 from .values import hashable, limited, real_number, same_value, shown, typed
 
 #: How tightly an expression binds, for printing with the fewest parentheses.
@@ -160,8 +160,22 @@ class Kernel(BaseEstimator):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+class _Several(Kernel):
+    """Kernels side by side."""
+
+    kernels: tuple[Kernel, ...]
+
+    @property
+    def inside(self) -> tuple[Kernel, ...]:
+        return self.kernels
+
+    def check(self, X: Views) -> None:
+        for kernel in self.kernels:
+            kernel.check(X)
+
+
 @dataclass(eq=False, repr=False)
-class Sum(Kernel):
+class Sum(_Several):
     """k = Σ k_m; at the top of an expression, the k_m are the terms."""
 
     kernels: tuple[Kernel, ...]
@@ -181,16 +195,8 @@ class Sum(Kernel):
     def compute_diag(self, X: Views) -> np.ndarray:
         return np.sum([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
 
-    def check(self, X: Views) -> None:
-        for kernel in self.kernels:
-            kernel.check(X)
-
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         return limited((term for kernel in self.kernels for term in kernel.terms(X)), "The kernel")
-
-    @property
-    def inside(self) -> tuple[Kernel, ...]:
-        return self.kernels
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
         return (piece for kernel in self.kernels for piece in kernel.walk(outer, X))
@@ -204,7 +210,7 @@ class Sum(Kernel):
 
 
 @dataclass(eq=False, repr=False)
-class Product(Kernel):
+class Product(_Several):
     """k = Π k_m: similar only where all factors agree."""
 
     kernels: tuple[Kernel, ...]
@@ -220,14 +226,6 @@ class Product(Kernel):
     def compute_diag(self, X: Views) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.prod([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
-
-    def check(self, X: Views) -> None:
-        for kernel in self.kernels:
-            kernel.check(X)
-
-    @property
-    def inside(self) -> tuple[Kernel, ...]:
-        return self.kernels
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         first, *rest = self.kernels
@@ -315,16 +313,13 @@ class Normalized(ClearWrapper):
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         K = self.kernel.compute(X, Y)  # first, so that sequences of X are read as those of Y are
-        inverse_x = inverse_root(self.kernel.compute_diag(X))
-        K = K * inverse_x[:, None]
-        K *= inverse_x if Y is None else inverse_root(self.kernel.compute_diag(Y))
-        return K
+        return cosine(K, self.kernel, X, Y)
 
     def compute_diag(self, X: Views) -> np.ndarray:
         return (self.kernel.compute_diag(X) > 0).astype(np.float64)
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
-        return self.kernel.walk(outer.divided(self.kernel), X)
+        return self.kernel.walk(replace(outer, norms=(*outer.norms, Norm(outer.path, self.kernel))), X)
 
     def split(self, *by: str) -> Kernel:
         """Return the parts of the normalised kernel, each divided by the norms of the whole."""
@@ -360,7 +355,7 @@ class On(ClearWrapper):
         return self.kernel.view(X.select(self.columns))
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
-        return self.kernel.walk(outer.on(self.columns), X)
+        return self.kernel.walk(replace(outer, path=(*outer.path, self.columns)), X)
 
     def split(self, *by: str) -> Kernel:
         return On(self.kernel.split(*by), self.columns)

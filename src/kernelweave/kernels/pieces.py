@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,17 +40,9 @@ class Piece:
     degree: int | None = None
     position: int | None = None
 
-    def on(self, columns: Any) -> Piece:
-        """Return the same, seen through some columns of what was seen so far."""
-        return replace(self, path=(*self.path, columns))
-
-    def divided(self, kernel: Kernel) -> Piece:
-        """Return the same, divided by the norms of a kernel."""
-        return replace(self, norms=(*self.norms, Norm(self.path, kernel)))
-
     def inverse_norms(self, X: Views) -> np.ndarray:
         """Return what every sample is multiplied with: Π 1 / √k(x, x) over all norms."""
-        return inverse_norms(self.norms, X)
+        return np.prod([np.ones(len(X)), *(norm.inverse(X) for norm in self.norms)], axis=0)
 
     @property
     def whole(self) -> str:
@@ -77,9 +69,12 @@ def readers(kernel: Kernel, X: Views, path: Path = ()) -> Iterator[tuple[Path, K
             yield from readers(part, X, piece.path)
 
 
-def inverse_norms(norms: tuple[Norm, ...], X: Views) -> np.ndarray:
-    """Return Π 1 / √k(x, x) of every sample over the kernels that it is divided by."""
-    return np.prod([np.ones(len(X)), *(norm.inverse(X) for norm in norms)], axis=0)
+def cosine(K: np.ndarray, kernel: Kernel, X: Views, Y: Views | None) -> np.ndarray:
+    """Return a matrix divided by the norms of a kernel; Y = X where None."""
+    inverse_x = inverse_root(kernel.compute_diag(X))
+    K = K * inverse_x[:, None]
+    K *= inverse_x if Y is None else inverse_root(kernel.compute_diag(Y))
+    return K
 
 
 def inverse_root(diag: np.ndarray) -> np.ndarray:

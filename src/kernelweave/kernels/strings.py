@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..views import Views
 from .base import ATOM, ClearWrapper, Kernel, Normalized, bracketed
-from .pieces import Piece, inverse_root
+from .pieces import Piece, cosine, inverse_root
 from .values import MAX_LETTERS, limited, shown
 
 if TYPE_CHECKING:
@@ -70,12 +70,6 @@ class StringKernel(Kernel):
         for i in range(len(codes) - k + 1):
             if (codes[i : i + k] < alphabet.size).all():
                 yield i, alphabet.decode(codes[i : i + k])
-
-    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        raise NotImplementedError
-
-    def compute_diag(self, X: Views) -> np.ndarray:
-        raise NotImplementedError
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -172,12 +166,7 @@ class Only(ClearWrapper):
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         core = _core(self.kernel)
         part = core.compute_part(X, Y, **self.chosen)
-        if core is self.kernel:
-            return part
-        inverse_x = inverse_root(core.compute_diag(X))
-        part *= inverse_x[:, None]
-        part *= inverse_x if Y is None else inverse_root(core.compute_diag(Y))
-        return part
+        return part if core is self.kernel else cosine(part, core, X, Y)
 
     def compute_diag(self, X: Views) -> np.ndarray:
         core = _core(self.kernel)

@@ -104,7 +104,7 @@ class Vocabulary:
 
     @property
     def word(self) -> int | None:
-        """Letters of a word where the features are all words of a text, as they stand there; None where they are not."""
+        """Letters of a word where the features are all words of a text, as they stand there; else None."""
         return self.shape.span if self.shape and self.counts_runs and not self.shape.both_strands else None
 
     def letters(self, features: np.ndarray, known: SequenceSet) -> np.ndarray:
@@ -254,20 +254,12 @@ class KeyVocabulary(Vocabulary):
         found = np.minimum(np.searchsorted(self.dictionary, keys), len(self.dictionary) - 1)
         return np.where(self.dictionary[found] == keys, found, -1)
 
-    def _keys_of(self, features: np.ndarray) -> np.ndarray:
-        return features.astype(np.uint64) if self.dictionary is None else self.dictionary[features]
-
     def letters(self, features: np.ndarray, known: SequenceSet) -> np.ndarray:
         assert self.shape is not None
         n_letters = self.shape.columns.shape[1]
         bits = self.bits // n_letters
         shifts = np.arange(n_letters - 1, -1, -1, dtype=np.uint64) * np.uint64(bits)
-        return ((self._keys_of(features)[:, None] >> shifts) & np.uint64((1 << bits) - 1)).astype(np.uint8)
-
-    def texts(self, features: np.ndarray, known: SequenceSet) -> list[str]:
-        if self.shape is None:
-            return [f"key {key}" for key in self._keys_of(features)]
-        return super().texts(features, known)
+        return ((self.keys_of(features)[:, None] >> shifts) & np.uint64((1 << bits) - 1)).astype(np.uint8)
 
 
 class LongVocabulary(Vocabulary):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,8 +45,8 @@ class PerFeature(ClearWrapper):
             term.check(X)
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
-        labels = X.through(outer.path).labels
-        return (piece for label in labels for piece in self.kernel.walk(outer.on(label), X))
+        for label in X.through(outer.path).labels:
+            yield from self.kernel.walk(replace(outer, path=(*outer.path, label)), X)
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         return Sum(self.terms(X)).compute(X, Y)
