@@ -42,6 +42,28 @@ def requests_of(kernel: Kernel, X: Views) -> Iterator[Request]:
     return (request for request in readers(kernel, X) if request[1].reads != "anything")
 
 
+class NamesOnly(Views):
+    """Columns without data, enough to ask which of them an expression reads."""
+
+    def __init__(self, labels: tuple[Any, ...], strict: bool = True) -> None:
+        super().__init__()
+        self.labels, self._strict = labels, strict
+
+    def select(self, columns: Any) -> NamesOnly:
+        if isinstance(columns, slice):
+            return NamesOnly(self.labels[columns], self._strict)
+        chosen = list(columns) if isinstance(columns, (list, tuple)) else [columns]
+        chosen = [
+            self.labels[c] if isinstance(c, int) and -len(self.labels) <= c < len(self.labels) else c for c in chosen
+        ]
+        for name in chosen if self._strict else ():
+            if name not in self.labels:
+                raise InputError(
+                    f"The kernel reads a column {name!r}; the table has {', '.join(map(repr, self.labels[:8]))}."
+                )
+        return NamesOnly(tuple(chosen), self._strict)
+
+
 # -- to arrays ---------------------------------------------------------------------------------------------------------
 
 
