@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .sequences import Alphabet, SequenceSet
 
 Columns = Hashable | Sequence[Hashable] | slice
+#: Columns, columns of what they show, and so on.
+Path = tuple[Any, ...]
 
 
 class Views:
@@ -39,6 +41,13 @@ class Views:
     def select(self, columns: Columns) -> Views:
         """Keep only the named columns."""
         raise NotImplementedError
+
+    def through(self, path: Path) -> Views:
+        """Return the samples as seen through columns of columns."""
+        seen: Views = self
+        for columns in path:
+            seen = seen.select(columns)
+        return seen
 
     def rows(self, index: np.ndarray) -> Views:
         """Keep only the samples at `index`."""

@@ -17,8 +17,8 @@ from kernelweave import (
     save,
 )
 from kernelweave.errors import MemoryBudgetError
-from kernelweave.estimators import base, compiled
-from kernelweave.gram import tables
+from kernelweave.estimators import base
+from kernelweave.gram import feature_map, tables
 from kernelweave.sequences import SequenceSet, as_sequences
 
 WD = WeightedDegree
@@ -89,7 +89,7 @@ def test_threads_and_chunks_give_the_same_bits(data, monkeypatch):
     model = MKLClassifier(WD(4).normalized() + Spectrum(k=3), norm=2, tol=1e-2).fit(X, labels(X)).compile()
     expected = model.decision_function(new)
     monkeypatch.setattr(tables, "SMALLEST_CHUNK", 3)
-    monkeypatch.setattr(compiled, "BLOCK_LETTERS", 30)
+    monkeypatch.setattr(feature_map, "BLOCK_LETTERS", 30)
     for n_jobs in (1, 2, 5):
         assert np.array_equal(model.set_params(n_jobs=n_jobs).compile().decision_function(new), expected)
 

@@ -66,7 +66,7 @@ def test_columns_of_a_table():
 def test_new_samples_are_read_in_blocks(monkeypatch):
     gram, coef, weights = FeatureGram(TERMS, X), np.linspace(-1, 1, 41), np.ones(len(TERMS))
     expected = gram.apply(coef, weights, NEW)
-    monkeypatch.setattr("kernelweave.gram.features.BLOCK_LETTERS", 40)
+    monkeypatch.setattr("kernelweave.gram.feature_map.BLOCK_LETTERS", 40)
     np.testing.assert_allclose(gram.apply(coef, weights, NEW), expected, rtol=1e-12)
 
 

@@ -10,6 +10,7 @@ from kernelweave import RBF, MKLClassifier, WeightedDegree
 from kernelweave.errors import InputError
 from kernelweave.gram import CachedGram, DenseGram, LinaddGram, StackedGram, bind, for_prediction, tables
 from kernelweave.gram.families import families_of
+from kernelweave.kernels.pieces import pieces
 from kernelweave.sequences import SequenceSet, as_sequences
 from kernelweave.testing import check_gram
 from kernelweave.views import as_views
@@ -91,7 +92,7 @@ def test_random_windows(seed, degree, length, change):
 def test_parts_of_one_kernel_share_a_pass(rng):
     X = views(rng, 9, "dna", unknown=0.0)
     kernel = WD(3).split("position", "degree").on("s") + WD(3).split("degree").on("t") + 2.0 * WD(3).only(2).on("t")
-    found = families_of(kernel.terms(X))
+    found = families_of([piece for term in kernel.terms(X) for piece in pieces(term, X)])
     assert [len(family.numbers) for family in found] == [30, 4]
     assert [(family.by_degree, family.by_position) for family in found] == [(True, True), (True, False)]
 

@@ -139,7 +139,7 @@ def _parts(n, look):
         yield slice(start, min(n, start + LONG_BLOCK))
 
 
-def _long_ids(codes, offsets, k, bits, known, look=None):
+def long_ids(codes, offsets, k, bits, known, look=None):
     """Identities (N,) int64 of the k-mers that start at every place, -1 for none, and the dictionary of each doubling.
 
     `known` is None to collect the dictionaries, or those of an earlier call: k-mers outside them have no identity.
@@ -187,11 +187,11 @@ def fit_long(codes, offsets, k, bits, look=None):
     Values are dense numbers, equal exactly where the k-mers are equal: a k-mer is a pair of shorter ones, which have
     numbers already. No hashing.
     """
-    ids, dictionaries = _long_ids(codes, offsets, k, bits, None, look)
+    ids, dictionaries = long_ids(codes, offsets, k, bits, None, look)
     return *_by_row(ids, offsets), dictionaries
 
 
 def map_long(codes, offsets, k, bits, dictionaries, look=None):
     """The same numbers for other sequences: (values, starts); k-mers that `fit_long` did not see are left out."""
-    ids, _ = _long_ids(codes, offsets, k, bits, dictionaries, look)
+    ids, _ = long_ids(codes, offsets, k, bits, dictionaries, look)
     return _by_row(ids, offsets)

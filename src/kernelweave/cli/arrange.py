@@ -49,11 +49,11 @@ def arranged(data: Data, kernel: Kernel, how: Reading, model: Any = None) -> tup
 
 def _named(kernel: Kernel, data: Data) -> list[str] | None:
     """Return the columns that a kernel names, in the order of the table; None where a part of it reads all."""
-    from ..io.support import requests_of
+    from ..io.support import NamesOnly, requests_of
 
-    views = _Names(tuple(data.X))
+    views = NamesOnly(tuple(data.X))
     found: set[Any] = set()
-    for path, _ in requests_of(kernel, views):  # type: ignore[arg-type]
+    for path, _ in requests_of(kernel, views):
         if not path:
             return None
         found.update(views.select(path[0]).labels)
@@ -62,33 +62,14 @@ def _named(kernel: Kernel, data: Data) -> list[str] | None:
 
 def leaves_on(kernel: Kernel, name: str) -> list[Kernel]:
     """Return the kernels at the ends of an expression that read this column."""
-    from ..io.support import requests_of
+    from ..io.support import NamesOnly, requests_of
 
     found = []
-    for path, leaf in requests_of(kernel, _Names((name,), strict=False)):  # type: ignore[arg-type]
+    for path, leaf in requests_of(kernel, NamesOnly((name,), strict=False)):
         first = path[0] if path else name
         if first == name or (isinstance(first, (list, tuple)) and name in first):
             found.append(leaf)
     return found
-
-
-class _Names:
-    """Columns without data, enough to ask which of them an expression reads."""
-
-    def __init__(self, labels: tuple[Any, ...], strict: bool = True) -> None:
-        self.labels, self._strict = labels, strict
-
-    def select(self, columns: Any) -> _Names:
-        if isinstance(columns, slice):
-            return _Names(self.labels[columns], self._strict)
-        chosen = list(columns) if isinstance(columns, (list, tuple)) else [columns]
-        chosen = [
-            self.labels[c] if isinstance(c, int) and -len(self.labels) <= c < len(self.labels) else c for c in chosen
-        ]
-        for name in chosen if self._strict else ():
-            if name not in self.labels:
-                raise InputError(f"The kernel reads a column {name!r}; the table has {_listed(self.labels)}.")
-        return _Names(tuple(chosen), self._strict)
 
 
 def _column(data: Data, name: str, leaves: list[Kernel], how: Reading, alphabet: Any) -> tuple[Any, tuple[int, ...]]:

@@ -20,7 +20,7 @@ class SampleNotes:
 
     def add(self, X: Any) -> None:
         """Count one block of samples, as the kernel reads them."""
-        from ..io.support import requests_of, seen_through
+        from ..io.support import requests_of
         from ..views import as_views
 
         views = as_views(X)
@@ -31,9 +31,9 @@ class SampleNotes:
             if leaf.reads != "sequences" or (repr(path), repr(leaf)) in done:
                 continue
             done.add((repr(path), repr(leaf)))
-            found = seen_through(views, path).sequences(leaf.alphabet)
-            needed = letters_needed(leaf)
-            if needed is not None and (n := int((found.lengths < needed).sum())):
+            found = views.through(path).sequences(leaf.alphabet)
+            needed = leaf.shortest_word()
+            if needed > 1 and (n := int((found.lengths < needed).sum())):
                 key = (repr(leaf), needed)
                 self._short[key] = self._short.get(key, 0) + n
             counted[id(found)] = found
@@ -52,14 +52,6 @@ class SampleNotes:
         ]
         other = {"T": "U", "U": "T"}
         return lines + [f"{other[now]} was read as {now} in {count(n, 'letter')}." for now, n in self._swapped.items()]
-
-
-def letters_needed(leaf: Any) -> int | None:
-    """Return the letters of the shortest word that a kernel reads, where that is more than one."""
-    if hasattr(leaf, "length") and hasattr(leaf, "k"):  # words with gaps
-        return int(leaf.length)
-    shortest = getattr(leaf, "min_k", None) or getattr(leaf, "k", None)
-    return int(shortest) if shortest is not None and shortest > 1 else None
 
 
 class Seen:

@@ -18,7 +18,7 @@ from .. import clock
 from ..dual import Machine, dual_kind
 from ..errors import DataWarning, InputError, MemoryBudgetError, TimeLimitError
 from ..gram import Gram, bind, estimate, for_prediction, n_active
-from ..kernels import RBF, Identity, Kernel, Scaled, as_kernel
+from ..kernels import RBF, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
 from ..losses import Loss, SmoothLoss
@@ -249,7 +249,7 @@ class BaseMKL(BaseEstimator):
     def _used(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights as a matrix, and the terms that add anything to the decision values of new samples."""
         weights = np.atleast_2d(self.weights_)
-        used = [m for m in np.flatnonzero(weights.any(axis=0)) if not isinstance(self._terms[m], Identity)]
+        used = [m for m in np.flatnonzero(weights.any(axis=0)) if not self._terms[m].training_only]
         return weights, np.array(used if len(self.support_) else [], dtype=np.int64)
 
     def _prediction_gram(self, used: np.ndarray, n_jobs: int) -> Gram:

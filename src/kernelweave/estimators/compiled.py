@@ -16,14 +16,11 @@ from ..gram.tables import Tables, are_few
 from ..kernels import Kernel
 from ..kernels.weighted_degree import same_length
 from ..memory import readable
-from ..parallel import for_blocks
 from ..sequences import SequenceSet
 from ..views import Views
 
 #: Most bytes of tables that a model keeps without being asked to.
 KEPT_BYTES = 2 * 2**30
-#: Letters of new samples that one thread turns into features at a time.
-BLOCK_LETTERS = 1 << 22
 
 
 class Part:
@@ -73,20 +70,7 @@ class NormalPart(Part):
         return sum(normal.nbytes for normal in self.normals)
 
     def add(self, at: Views, out: np.ndarray, n_jobs: int) -> None:
-        from .._fast.sparse import gather
-
-        n_letters = max((group.sequences(at).n_letters for group in self.map.groups), default=0)
-
-        def look_up(block: slice) -> None:
-            views, found = at.rows(np.arange(block.start, block.stop)), np.empty(block.stop - block.start)
-            roots = self.map.roots(views)
-            for group, normal in zip(self.map.groups, self.normals, strict=True):
-                part = group.map(views, roots)
-                for c in range(len(normal)):
-                    gather(*part.arrays, normal[c], 0, found)
-                    out[block, c] += part.weight * (found if part.scale is None else found * part.scale)
-
-        for_blocks(look_up, len(at), max(1, BLOCK_LETTERS * len(at) // max(1, n_letters)), n_jobs)
+        self.map.add_products(self.normals, at, 1.0, out, n_jobs)
 
 
 @dataclass

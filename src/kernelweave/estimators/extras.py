@@ -11,7 +11,8 @@ from .. import clock
 from ..dual import Machine
 from ..errors import InputError, MemoryBudgetError
 from ..gram import SPARE_BYTES, DiagonalGram, Gram, StackedGram
-from ..kernels import RBF, Identity, Kernel, On
+from ..kernels import RBF, Kernel
+from ..kernels.pieces import pieces
 from ..losses import Loss
 from ..memory import readable
 from ..mkl.widths import Widths, learn_widths, widths_bytes
@@ -40,9 +41,8 @@ def with_widths(
     """
     if not check_widths(kernel, len(X), budget):
         return kernel, None
-    columns = kernel.columns if isinstance(kernel, On) else None
-    inner = kernel.kernel if isinstance(kernel, On) else kernel
-    if not isinstance(inner, RBF) or inner.gamma != "learn":
+    piece, *more = pieces(kernel, X)
+    if more or piece.norms or piece.scale != 1.0 or piece.core != RBF("learn"):
         raise InputError(
             f"Widths are learned for RBF('learn') or RBF('learn').on(columns) alone; got {kernel!r}. "
             "Learn them first, and put the widths found into a sum."
@@ -52,7 +52,7 @@ def with_widths(
             "RBF('learn') needs targets to learn widths from; a one-class machine has none, and would make every width "
             "so wide that all samples are alike. Give gamma as a number, or several widths as a sum."
         )
-    data: Any = (X if columns is None else X.select(columns)).matrix()
+    data: Any = X.through(piece.path).matrix()
     here = clock.now()
     widths = learn_widths(
         data.toarray() if sparse.issparse(data) else data,
@@ -63,12 +63,14 @@ def with_widths(
         sample_weight=share,
     )
     found: Kernel = RBF([float(g) for g in widths.gamma])
-    return (found if columns is None else found.on(columns)), widths
+    for columns in reversed(piece.path):
+        found = found.on(columns)
+    return found, widths
 
 
 def check_widths(kernel: Kernel, n: int, budget: int) -> float:
     """Return the bytes that learning the widths takes, none where they are given; complain where that is too much."""
-    if not any(isinstance(leaf, RBF) and isinstance(leaf.gamma, str) for leaf in kernel.leaves()):
+    if not any(leaf.learns_width for leaf in kernel.leaves()):
         return 0.0
     need = widths_bytes(n)
     if need > max(budget, SPARE_BYTES):
@@ -112,4 +114,4 @@ def learned_C(terms: Terms, weights: np.ndarray) -> tuple[Any, list[str]]:
 
 
 def _is_identity(terms: Terms, group: list[int]) -> bool:
-    return isinstance(terms.all_terms[group[0]], Identity)
+    return terms.all_terms[group[0]].training_only

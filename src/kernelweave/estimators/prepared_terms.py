@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import DataWarning, InputError
 from ..gram import Gram
-from ..kernels import Identity, Kernel, Laplacian
+from ..kernels import Kernel, Laplacian
 
 SCALINGS = ("variance", "trace", None)
 #: A term whose variance is below this share of its size is constant but for rounding.
@@ -69,7 +69,7 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     scales = _scales(scaling, variances if centred else sizes, float(share.sum()))
     scales[dead] = 1.0
     for m, term in enumerate(gram.terms):
-        if isinstance(term, Identity) and scaling is not None:
+        if term.training_only and scaling is not None:
             # its variance would count rows, but a row of weight two is to be the same as two rows
             scales[m] = float(share.sum()) if scaling == "trace" else 1.0
     _warn_unlike(gram, variances, sizes, notes)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import InputError
-from ..io.support import requests_of, seen_through
-from ..kernels import Function, Kernel
+from ..io.support import requests_of
+from ..kernels import Kernel
 from ..sequences import Alphabet, SequenceSet
 from ..views import Views, as_views
 
@@ -68,7 +68,7 @@ class Overlap:
 def remember(kernel: Kernel, X: Views, target: Any = None) -> Trained:
     """Return what a model is to remember of its training samples."""
     name = target if isinstance(target, str) else None
-    if any(isinstance(leaf, Function) for leaf in kernel.leaves()):
+    if not all(leaf.says_all for leaf in kernel.leaves()):
         return Trained(len(X), len(X), None, name)
     hashes = np.unique(sample_hashes(kernel, X))
     return Trained(len(X), len(hashes), hashes[:MOST], name)
@@ -146,7 +146,7 @@ def sample_hashes(kernel: Kernel, X: Views, support: Views | None = None) -> np.
 
 def _leaf_hashes(path: tuple[Any, ...], leaf: Kernel, X: Views, support: Views | None) -> np.ndarray:
     """Return the hashes of what one kernel reads."""
-    seen = seen_through(X, path)
+    seen = X.through(path)
     if leaf.reads == "sequences":
         return _letters(_sequences(path, leaf, seen, support))
     if leaf.reads == "ids":
@@ -157,7 +157,7 @@ def _leaf_hashes(path: tuple[Any, ...], leaf: Kernel, X: Views, support: Views |
 def _sequences(path: tuple[Any, ...], leaf: Kernel, seen: Views, support: Views | None) -> SequenceSet:
     if support is not None:
         try:
-            return seen.sequences_like(seen_through(support, path).sequences(leaf.alphabet))
+            return seen.sequences_like(support.through(path).sequences(leaf.alphabet))
         except InputError:  # a model file keeps what terms with a positive weight read; a guess will have to do
             pass
     return seen.sequences(leaf.alphabet)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InternalError
-from ..kernels import Identity, Kernel
+from ..kernels import Kernel
 from ..mkl import Result
 from ..views import Views
 from .prepared_terms import Terms
@@ -76,7 +76,7 @@ def _certified(terms: Terms, result: Result, machine: int, rows: np.ndarray) -> 
     state, gram = result.step.states[machine], terms.gram
     values = state.f[rows] + state.intercept
     for m, term in enumerate(gram.terms):
-        if isinstance(term, Identity) and result.step.weights[m] > 0:
+        if term.training_only and result.step.weights[m] > 0:
             own = gram.only([m])
             values = values - (result.step.weights[m] * own.factors[0] * own.diag_each()[0] * state.coef)[rows]
     return values
@@ -94,4 +94,4 @@ def _allowed(terms: Terms, results: Sequence[Result], rows: np.ndarray) -> np.nd
 
 
 def _has_inner_identity(terms: Sequence[Kernel]) -> bool:
-    return any(isinstance(leaf, Identity) for term in terms if not isinstance(term, Identity) for leaf in term.leaves())
+    return any(leaf.training_only for term in terms if not term.training_only for leaf in term.leaves())

@@ -100,10 +100,10 @@ def mapped_files(kernel: Kernel, X: Views) -> list[MappedFile]:
     """Return the packed files that the kernel's sequences are mapped from."""
     if not any(leaf.reads == "sequences" for leaf in kernel.leaves()):
         return []
-    from ..io.support import requests_of, seen_through
+    from ..io.support import requests_of
 
     sources = [
-        seen_through(X, path).sequences(leaf.alphabet).source
+        X.through(path).sequences(leaf.alphabet).source
         for path, leaf in requests_of(kernel, X)
         if leaf.reads == "sequences"
     ]

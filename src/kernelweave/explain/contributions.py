@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..gram.feature_map import Path, _seen
 from ..gram.tables import Words
+from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import same_length
 from ..parallel import blocks
 from ..sequences import SequenceSet
-from ..views import Views
+from ..views import Path, Views
 from .kmers import KmerTable, sorted_table
 from .normals import (
     FreeWords,
     PlacedWords,
-    _pieces_or_none,
     chosen,
     free_words,
-    inverse_norms,
     placed_words,
+    terms_with_words,
 )
-from .places import find_places, is_text, shape_of, with_gaps, words_of_text
-from .terms import machine_of
+from .terms import machine_number, machine_of
 
+#: Words of either kind.
+AnyWords = PlacedWords | FreeWords
 #: Numbers that are held at a time: samples, positions and degrees.
 BLOCK_NUMBERS = 1 << 23
 #: Up to so many samples are compared with the support one by one, which is quicker than building tables for them.
@@ -49,9 +49,9 @@ class Contributions:
     term_names: list[str]
     #: For every view of sequences, what every letter adds, (n, letters); zero beyond the end of a shorter sequence.
     by_view: dict[Hashable, np.ndarray]
-    #: (n,): what the terms without words add.
+    #: (n,): what the terms without words add, and words that have no place.
     unplaced: np.ndarray
-    _words: list[PlacedWords | FreeWords] = field(repr=False)
+    _words: list[AnyWords] = field(repr=False)
     _views: Views = field(repr=False)
 
     @property
@@ -63,7 +63,7 @@ class Contributions:
         if len(self.by_view) == 1:
             return next(iter(self.by_view.values()))
         if not self.by_view:
-            raise InputError("No term of this model has words; .terms says what every term adds.")
+            raise InputError("No term of this model has words with places; .terms says what every term adds.")
         names = ", ".join(map(repr, self.by_view))
         raise InputError(f"The model sees several views of sequences; choose one with .by_view[...]: {names}.")
 
@@ -83,7 +83,7 @@ class Contributions:
             "position": np.array([position for _, position, _, _ in rows], dtype=np.int64),
             "weight": np.array([weight for *_, weight in rows], dtype=np.float64),
         }
-        if len(self.by_view) > 1:
+        if len({words.view for words in self._words}) > 1:
             columns["view"] = np.array([str(view) for view, *_ in rows], dtype=object)
         return sorted_table(columns, top)
 
@@ -102,7 +102,8 @@ def contributions(model: Any, X: Any, *, machine: int = 0) -> Contributions:
     -------
     Contributions
         `terms`, `positions` (by letter), `kmers(i)`, `unplaced`, `intercept` and `decision`. Words that stand for
-        others, as in the mismatch kernel, are listed as they stand in the sample.
+        others, as in the mismatch kernel, are listed as they stand in the sample; those without a place have
+        position −1.
 
     Examples
     --------
@@ -114,32 +115,35 @@ def contributions(model: Any, X: Any, *, machine: int = 0) -> Contributions:
     True
     """
     fitted = machine_of(model)
-    if not (isinstance(machine, (int, np.integer)) and 0 <= machine < len(fitted.intercept_)):
-        raise InputError(f"machine must be a number from 0 to {len(fitted.intercept_) - 1}; got {machine!r}.")
+    machine = machine_number(fitted, machine)
     views = fitted._at(X)[0]
     parts = fitted._parts(views)[:, :, machine].T
     intercept = float(fitted.intercept_[machine])
-    listed = [m for m, term in enumerate(fitted._terms) if _pieces_or_none(term)]
-    words: list[PlacedWords | FreeWords] = []
+    listed = terms_with_words(fitted)
+    words: list[AnyWords] = []
     if listed and len(fitted.support_):
         _, pieces, coef = chosen(fitted, listed, machine)
         words = [*placed_words(fitted, pieces, coef), *free_words(fitted, pieces, coef)]
     by_view: dict[Hashable, np.ndarray] = {}
+    unplaced = np.delete(parts, listed, axis=1).sum(axis=1)
     for found in words:
+        if isinstance(found, FreeWords) and not found.has_places:
+            row, _, values = _values_by_feature(found, views)
+            unplaced += np.bincount(row, values, minlength=len(unplaced))
+            continue
         added = _letters_in(found, views)
         by_view[found.view] = by_view[found.view] + added if found.view in by_view else added
-    unplaced = np.delete(parts, listed, axis=1).sum(axis=1)
     names = list(fitted.term_names_)
     return Contributions(parts, parts.sum(axis=1) + intercept, intercept, names, by_view, unplaced, words, views)
 
 
-def _sequences(words: PlacedWords | FreeWords, X: Views) -> SequenceSet:
+def _sequences(words: AnyWords, X: Views) -> SequenceSet:
     """Return the sequences that the words are looked up in, over the alphabet of the support."""
-    path: Path = words.path if isinstance(words, PlacedWords) else words.group.path
-    return _seen(X, path).sequences_like(words.support)
+    path: Path = words.path if isinstance(words, PlacedWords) else words.group.piece.path
+    return X.through(path).sequences_like(words.support)
 
 
-def _letters_in(words: PlacedWords | FreeWords, X: Views) -> np.ndarray:
+def _letters_in(words: AnyWords, X: Views) -> np.ndarray:
     """What every letter of every sample gets, (n, letters)."""
     sequences = _sequences(words, X)
     out = np.zeros((len(X), int(sequences.lengths.max(initial=0)) + 1))
@@ -155,14 +159,14 @@ def _letters_in(words: PlacedWords | FreeWords, X: Views) -> np.ndarray:
     place = sequences.offsets
     flat = np.zeros(sequences.n_letters)
     for starts, covers, values in _free_values(words, sequences, X):
-        for column in covers.T:
-            np.add.at(flat, starts + column, values / covers.shape[1])
+        for column in covers:
+            np.add.at(flat, starts + column, values / len(covers))
     for r in range(len(out)):
         out[r, : place[r + 1] - place[r]] = flat[place[r] : place[r + 1]]
     return out[:, :-1]
 
 
-def _words_in(words: PlacedWords | FreeWords, X: Views) -> Iterator[tuple[str, int, float]]:
+def _words_in(words: AnyWords, X: Views) -> Iterator[tuple[str, int, float]]:
     """Yield (word, position, what it adds) of the one sample in X."""
     sequences = _sequences(words, X)
     codes, alphabet = sequences.codes(0), sequences.alphabet
@@ -172,12 +176,17 @@ def _words_in(words: PlacedWords | FreeWords, X: Views) -> Iterator[tuple[str, i
                 start = first + int(i)
                 yield alphabet.decode(codes[start : start + k + 1]), start, float(values[i, k, 0])
         return
+    if not words.has_places:
+        _, ids, values = _values_by_feature(words, X)
+        texts = words.group.vocabulary.texts(ids, words.support)
+        yield from ((text, -1, float(value)) for text, value in zip(texts, values, strict=True))
+        return
+    shape = words.group.vocabulary.shape
     for starts, covers, values in _free_values(words, sequences, X):
-        gapped = not is_text(words) and covers.shape[1] < shape_of(words).span
-        for start, columns, value in zip(starts, covers, values, strict=True):
-            columns = np.sort(columns)
+        columns = np.sort(covers)
+        for start, value in zip(starts, values, strict=True):
             text = alphabet.decode(codes[start + columns])
-            yield with_gaps(text, columns, shape_of(words).span) if gapped else text, int(start), float(value)
+            yield shape.text(text, columns) if shape and shape.has_gaps else text, int(start), float(value)
 
 
 def _placed_values(words: PlacedWords, sequences: SequenceSet, X: Views) -> Iterator[tuple[slice, int, np.ndarray]]:
@@ -186,7 +195,7 @@ def _placed_values(words: PlacedWords, sequences: SequenceSet, X: Views) -> Iter
     for layer in words.layers:
         if not layer.table.any():
             continue
-        inverse = inverse_norms(layer.norms, X)
+        inverse = layer.piece.inverse_norms(X)
         index = Words(words.support, layer.coef, layer.moves, np.ascontiguousarray(layer.table), apart=True)
         degree = layer.table.shape[1]
         for positions in index.ranges(0, words.length):
@@ -206,39 +215,29 @@ def _free_values(
     words: FreeWords, sequences: SequenceSet, X: Views
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (where words start in all letters, which letters from there on they cover, what they add)."""
-    inverse = inverse_norms(words.group.norms, X)
-    if is_text(words):
-        yield from _text_values(words, sequences, inverse)
-        return
-    starts, ids = find_places(words, sequences)
-    row = np.searchsorted(sequences.offsets, starts, side="right") - 1
-    rows = words.group.kernel.finish(words.group.vocabulary.map(sequences))
-    factor = (inverse if rows.scale is None else inverse * rows.scale)[row]
-    values = np.where(ids >= 0, np.append(words.normal, 0.0)[ids], 0.0)
-    if getattr(words.group.kernel, "values", "count") == "binary":  # all occurrences together count once
-        _, which, often = np.unique(np.column_stack([row, ids[:, 0]]), axis=0, return_inverse=True, return_counts=True)
-        factor = factor / often[which.ravel()]
-    columns = shape_of(words).columns
-    summed = values.reshape(len(values), len(columns), values.shape[1] // len(columns)).sum(axis=2)
-    for reading, covers in enumerate(columns):
-        yield starts, np.tile(covers, (len(starts), 1)), summed[:, reading] * factor
+    raw, rows, factor = words.counted(sequences, X)
+    changed = rows.counts is not raw.counts  # as for binary values: all occurrences together count as one
+    for starts, columns, ids in words.group.vocabulary.places(sequences) or ():
+        row = np.searchsorted(sequences.offsets, starts, side="right") - 1
+        values = np.where(ids >= 0, np.append(words.normal, 0.0)[ids], 0.0) * factor[row, None]
+        if changed:
+            values *= _shares(raw, rows, row, ids)
+        summed = values.reshape(len(values), len(columns), values.shape[1] // len(columns)).sum(axis=2)
+        for reading, covers in enumerate(columns):
+            yield starts, covers, summed[:, reading]
 
 
-def _text_values(
-    words: FreeWords, sequences: SequenceSet, inverse: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The same for words of text, one by one: each has its own length."""
-    kernel: Any = words.group.kernel
-    numbers: dict[str, int] = words.group.vocabulary.numbers  # type: ignore[attr-defined]
-    for r, text in enumerate(sequences):
-        found = words_of_text(kernel, text)
-        sizes = [len(c.encode(sequences.alphabet.encoding, "surrogateescape")) for c in text]
-        byte = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        all_words = [word for *_, word in found]
-        for start, stop, word in found:
-            if word in numbers:
-                share = 1.0 / all_words.count(word) if kernel.values == "binary" else 1.0
-                share /= len(found) if kernel.values == "frequency" else 1
-                value = words.normal[numbers[word]] * share * inverse[r]
-                covers = np.arange(byte[stop] - byte[start])[None]
-                yield np.array([sequences.offsets[r] + byte[start]]), covers, np.array([value])
+def _shares(raw: Rows, rows: Rows, row: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Return the kernel's value of features for every time that they occur, of samples `row` and features `ids`."""
+    keys = np.repeat(np.arange(len(raw)), np.diff(raw.starts)) * raw.n_columns + raw.ids
+    order = np.argsort(keys)
+    found = np.searchsorted(keys[order], row[:, None] * raw.n_columns + np.maximum(ids, 0))
+    each = np.append(np.divide(rows.counts, raw.counts, dtype=np.float64)[order], 0.0)
+    return np.where(ids >= 0, each[np.minimum(found, len(order))], 0.0)
+
+
+def _values_by_feature(words: FreeWords, X: Views) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (sample, feature, what it adds) of features, wherever they stand."""
+    _, rows, factor = words.counted(_sequences(words, X), X)
+    row = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
+    return row, rows.ids, words.normal[rows.ids] * rows.counts * factor[row]

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..errors import InputError
 from .normals import FreeWords, PlacedWords, chosen, free_words, placed_words
-from .places import feature_letters, feature_texts
 from .tables import Table
 
 #: Words beyond which a table is too long to be of use.
@@ -141,8 +140,8 @@ def _free_table(parts: list[FreeWords], top: int | None, min_weight: float) -> d
         if single and top is not None and len(features) > top:
             least = np.partition(np.abs(weights[features]), -top)[-top]
             features = features[np.abs(weights[features]) >= least]
-        kind = (part.view, type(part.group.kernel).__name__)
-        for u, text in zip(features, feature_texts(part, features), strict=True):
+        kind = (part.view, type(part.group.piece.core).__name__)
+        for u, text in zip(features, part.group.vocabulary.texts(features, part.support), strict=True):
             row = sums.setdefault((*map(repr, kind), text), [part.view, text, 0.0, 0])
             row[2] += weights[u]
             row[3] = max(row[3], int(counts[u]))
@@ -155,14 +154,14 @@ def _free_table(parts: list[FreeWords], top: int | None, min_weight: float) -> d
     return _columns(views, texts, np.full(len(rows), -1), sizes, often)
 
 
-def letters_of(part: FreeWords, both_strands: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the words of a spectrum kernel that weigh anything: letters (M, k), lengths (M,), weights (M,).
+def letters_of(part: FreeWords) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the words in a row that weigh anything: letters (M, k), lengths (M,), weights (M,).
 
-    With `both_strands`, a word that stands for its reverse complement as well comes as either.
+    A word that stands for its reverse complement as well comes as either.
     """
-    features = np.flatnonzero(part.normal)
-    words, weights = feature_letters(part, features), part.normal[features]
-    if both_strands and getattr(part.group.kernel, "reverse_complement", False):
+    features, vocabulary = np.flatnonzero(part.normal), part.group.vocabulary
+    words, weights = vocabulary.letters(features, part.support), part.normal[features]
+    if vocabulary.shape is not None and vocabulary.shape.both_strands:
         other = part.group.alphabet.complement_table[words[:, ::-1]]
         differs = (other != words).any(axis=1)
         words = np.concatenate([words, other[differs]])

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..gram.feature_map import _seen
 from ..io.atomic import AtomicFile
 from ..sequences import PROTEIN, Alphabet, SequenceSet
 from .normals import chosen
@@ -82,7 +81,7 @@ def motif(
         raise InputError("These terms see several views; choose with term=...: word_views(model) lists them.")
     first = pieces[0][1]
     picked = np.flatnonzero(sign * coef > 0)
-    support = first.core.sequences(_seen(fitted._support_views, first.path)).rows(picked)
+    support = first.core.sequences(fitted._support_views.through(first.path)).rows(picked)
     reach = max(getattr(piece.core, "shift", 0) for _, piece in pieces)
     word = None if kmer is None else _codes(support.alphabet, kmer)
     rows, starts = _sites(support, word, position, reach)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from ..gram.feature_map import Path, _seen
-from ..kernels import Kernel, On
+from ..kernels.pieces import readers
 from ..sequences import SequenceSet
-from ..views import ArrayViews, DictViews, SequenceViews, TableViews, Views, as_views
+from ..views import ArrayViews, DictViews, Path, SequenceViews, TableViews, Views, as_views
 from .normals import label_of
-from .terms import machine_of
+from .terms import machine_number, machine_of
 
 #: Mutants that are judged at a time.
 BLOCK_MUTANTS = 1 << 14
@@ -55,13 +54,12 @@ def mutation_map(model: Any, sequence: Any, *, view: Hashable = None, machine: i
     ((4, 4), True)
     """
     fitted = machine_of(model)
-    if not (isinstance(machine, (int, np.integer)) and 0 <= machine < len(fitted.intercept_)):
-        raise InputError(f"machine must be a number from 0 to {len(fitted.intercept_) - 1}; got {machine!r}.")
+    machine = machine_number(fitted, machine)
     sample = as_views([sequence] if isinstance(sequence, (str, bytes)) else sequence)
     if len(sample) != 1:
         raise InputError(f"One sequence at a time is mutated; got {len(sample)}.")
     path, support = _string_view(fitted, view)
-    found = _seen(sample, path).sequences_like(support)
+    found = sample.through(path).sequences_like(support)
     alphabet, codes = found.alphabet, found.codes(0)
     places, letters = np.nonzero(codes[:, None] != np.arange(alphabet.size))
     decision = float(fitted._decide(sample)[0, machine])
@@ -102,27 +100,17 @@ def scan_map(model: Any, sequence: str | bytes, start: int, *, view: Hashable = 
 def _string_view(fitted: Any, view: Hashable) -> tuple[Path, SequenceSet]:
     """Return the path of the view that holds sequences, and the support sequences there."""
     found: dict[str, tuple[Path, SequenceSet]] = {}
-    for term in fitted._terms:
-        for path, leaf in _leaves(term):
-            if leaf.reads == "sequences" and (view is None or label_of(path) == view):
-                found.setdefault(repr(path), (path, leaf.sequences(_seen(fitted._support_views, path))))
+    views: Views = fitted._support_views
+    ends = [end for term in fitted._terms for end in readers(term, views)]
+    for path, leaf in ends:
+        if leaf.reads == "sequences" and (view is None or label_of(path) == view):
+            found.setdefault(repr(path), (path, views.through(path).sequences(leaf.alphabet)))
     if len(found) == 1:
         return next(iter(found.values()))
     if not found and view is None:
         raise InputError("No term of this model reads sequences, so there are no letters to change.")
-    names = ", ".join(sorted({repr(label_of(path)) for term in fitted._terms for path, leaf in _leaves(term)}))
+    names = ", ".join(sorted({repr(label_of(path)) for path, _ in ends}))
     raise InputError(f"Choose the view whose letters change with view=...: one of {names}; got {view!r}.")
-
-
-def _leaves(kernel: Kernel, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield the kernels at the ends of an expression, with the columns that they see."""
-    if isinstance(kernel, On):
-        path = (*path, kernel.columns)
-    inner = getattr(kernel, "kernels", None) or ([kernel.kernel] if hasattr(kernel, "kernel") else [])
-    if not inner:
-        yield path, kernel
-    for part in inner:
-        yield from _leaves(part, path)
 
 
 def _with_column(sample: Views, path: Path, column: SequenceSet) -> Views:

@@ -6,7 +6,7 @@ others whose features are listed: a word counts wherever it lies).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,76 +14,45 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..gram.feature_map import Group, Norm, Path, _seen
-from ..kernels import ExplicitKernel, Frozen, Kernel, Normalized, On, Only, Scaled, Split, Sum, WeightedDegree
+from ..gram.families import Family, families_of
+from ..gram.feature_map import Group, groups_of
+from ..kernels import Kernel
+from ..kernels.pieces import Piece, pieces
 from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import code_matrix
 from ..sequences import Alphabet, SequenceSet
-from ..views import Views
-from .terms import machine_of
+from ..views import Path, Views
+from .terms import machine_number, machine_of
 
 
-@dataclass(frozen=True)
-class Piece:
-    """scale · core (or one part of it), seen through a path of columns, divided by norms."""
-
-    core: Any
-    path: Path
-    scale: float
-    norms: tuple[Norm, ...]
-    degree: int | None
-    position: int | None
-
-    @property
-    def placed(self) -> bool:
-        """Whether words count at their places only."""
-        return isinstance(self.core, WeightedDegree)
-
-    def inverse_norms(self, X: Views) -> np.ndarray:
-        """Return what every sample is multiplied with."""
-        return inverse_norms(self.norms, X)
-
-
-def inverse_norms(norms: Sequence[Norm], X: Views) -> np.ndarray:
-    """Return Π 1 / √k(x, x) of every sample over the kernels that it is divided by."""
-    return np.prod([np.ones(len(X)), *(norm.inverse(X) for norm in norms)], axis=0)
-
-
-def pieces_of(term: Kernel, path: Path = (), scale: float = 1.0, norms: tuple[Norm, ...] = ()) -> list[Piece]:
+def word_pieces(term: Kernel, X: Views) -> list[Piece]:
     """Take a term apart into kernels with words, or say that it has none."""
-    if isinstance(term, On):
-        return pieces_of(term.kernel, (*path, term.columns), scale, norms)
-    if isinstance(term, Scaled):
-        return pieces_of(term.kernel, path, scale * term.scale, norms)
-    if isinstance(term, (Frozen, Split)):
-        return pieces_of(term.kernel, path, scale, norms)
-    if isinstance(term, Sum):
-        return [piece for part in term.kernels for piece in pieces_of(part, path, scale, norms)]
-    if isinstance(term, Normalized):
-        return pieces_of(term.kernel, path, scale, (*norms, Norm(path, term.kernel)))
-    degree, position = (term.degree, term.position) if isinstance(term, Only) else (None, None)
-    core: Any = term.kernel if isinstance(term, Only) else term
-    if isinstance(core, Normalized):  # a part is divided by the norms of the whole
-        norms, core = (*norms, Norm(path, core.kernel)), core.kernel
-    if not isinstance(core, (WeightedDegree, ExplicitKernel)):
+    found = pieces(term, X)
+    if any(piece.core.word_kind is None for piece in found):
         raise InputError(
             f"{term!r} has no words to weigh. Words are read from WeightedDegree, Spectrum, Mismatch, GappedKmer and "
             "BagOfWords; what any term adds to predictions is in contributions(model, X).terms."
         )
-    return [Piece(core, path, scale, norms, degree, position)]
+    return found
+
+
+def terms_with_words(fitted: Any) -> list[int]:
+    """Return the numbers of the terms of a machine that are made of words."""
+    views = fitted._support_views
+    return [m for m, term in enumerate(fitted._terms) if all(p.core.word_kind for p in pieces(term, views))]
 
 
 @dataclass
 class Layer:
     """Placed words of one kernel: word u at i weighs table[i, k − 1] Σ_q Σ_s coef[q] moves[s] [q shows u at i + s].
 
-    A sample x is in addition divided by its `norms`; `typical` is what that comes to on average.
+    A sample x is in addition divided by the norms of its piece; `typical` is what that comes to on average.
     """
 
     table: np.ndarray
     moves: list[tuple[int, float]]
     coef: np.ndarray
-    norms: tuple[Norm, ...]
+    piece: Piece
     typical: float
 
 
@@ -152,7 +121,18 @@ class FreeWords:
     @property
     def view(self) -> Hashable:
         """The name of the view."""
-        return label_of(self.group.path)
+        return label_of(self.group.piece.path)
+
+    def counted(self, sequences: SequenceSet, X: Views) -> tuple[Rows, Rows, np.ndarray]:
+        """Return how often features occur in other samples, what the kernel makes of that, and what it is times."""
+        raw = self.group.vocabulary.map(sequences)
+        rows, inverse = self.group.piece.core.finish(raw), self.group.piece.inverse_norms(X)
+        return raw, rows, inverse if rows.scale is None else inverse * rows.scale
+
+    @property
+    def has_places(self) -> bool:
+        """Whether the vocabulary says where its features stand."""
+        return self.group.vocabulary.places(self.support.rows(slice(0, 0))) is not None
 
     @property
     def count(self) -> np.ndarray:
@@ -194,8 +174,10 @@ def word_views(model: Any) -> list[WordView]:
     [WordView(view=None, placed=True, terms=(0,)), WordView(view=None, placed=False, terms=(1,))]
     """
     found: dict[tuple[Hashable, bool], list[int]] = {}
-    for m, term in enumerate(machine_of(model)._terms):
-        kinds = {(label_of(piece.path), piece.placed) for piece in _pieces_or_none(term)}
+    fitted = machine_of(model)
+    for m in terms_with_words(fitted):
+        pieces_of = word_pieces(fitted._terms[m], fitted._support_views)
+        kinds = {(label_of(piece.path), piece.core.word_kind == "placed") for piece in pieces_of}
         if len(kinds) == 1:
             found.setdefault(kinds.pop(), []).append(m)
     return [WordView(view, placed, tuple(terms)) for (view, placed), terms in found.items()]
@@ -203,14 +185,16 @@ def word_views(model: Any) -> list[WordView]:
 
 def label_of(path: Path) -> Hashable:
     """Return the name of a view: None where nothing was chosen."""
-    return None if not path else path[0] if len(path) == 1 else path
+    names = tuple(_name(columns) for columns in path)
+    return None if not names else names[0] if len(names) == 1 else names
 
 
-def _pieces_or_none(term: Kernel) -> list[Piece]:
-    try:
-        return pieces_of(term)
-    except InputError:
-        return []
+def _name(columns: Any) -> Hashable:
+    if isinstance(columns, slice):
+        return repr(columns)
+    if isinstance(columns, (list, tuple)):
+        return columns[0] if len(columns) == 1 else tuple(columns)
+    return columns
 
 
 def chosen(model: Any, term: Any, machine: int) -> tuple[Any, list[tuple[float, Piece]], np.ndarray]:
@@ -219,25 +203,18 @@ def chosen(model: Any, term: Any, machine: int) -> tuple[Any, list[tuple[float, 
     Terms without words are left out where `term` is None, and are an error where they are named.
     """
     fitted = machine_of(model)
-    coef = _row("machine", fitted.dual_coef_, machine)
+    coef = fitted.dual_coef_[machine_number(fitted, machine)]
     weights = np.atleast_2d(fitted.weights_)
     weights = weights[0] if len(weights) == 1 else weights[machine]
-    if term is None:
-        listed = [m for m, one in enumerate(fitted._terms) if _pieces_or_none(one)]
-        if not listed:
-            pieces_of(fitted._terms[0])  # says why there are none
-    else:
-        listed = _numbers(fitted, term)
-    pieces = [(float(weights[m] / fitted.scales_[m]), piece) for m in listed for piece in pieces_of(fitted._terms[m])]
+    listed = (terms_with_words(fitted) or [0]) if term is None else _numbers(fitted, term)  # 0 says why there are none
+    found = [
+        (float(weights[m] / fitted.scales_[m]), piece)
+        for m in listed
+        for piece in word_pieces(fitted._terms[m], fitted._support_views)
+    ]
     if len(fitted.support_) == 0:
         raise InputError("The machine has no support samples: it answers with its intercept and has learned no words.")
-    return fitted, pieces, coef
-
-
-def _row(name: str, values: np.ndarray, number: int) -> np.ndarray:
-    if not (isinstance(number, (int, np.integer)) and -len(values) <= number < len(values)):
-        raise InputError(f"{name} must be a number from 0 to {len(values) - 1}; got {number!r}.")
-    return values[number]
+    return fitted, found, coef
 
 
 def _numbers(fitted: Any, term: Any) -> list[int]:
@@ -256,65 +233,48 @@ def _numbers(fitted: Any, term: Any) -> list[int]:
     return out
 
 
-def placed_words(fitted: Any, pieces: list[tuple[float, Piece]], coef: np.ndarray) -> list[PlacedWords]:
+def placed_words(fitted: Any, given: list[tuple[float, Piece]], coef: np.ndarray) -> list[PlacedWords]:
     """Return the placed words among the pieces, one record per view."""
-    views = fitted._support_views
-    kept = np.flatnonzero(coef)
-    merged: dict[Any, tuple[Piece, list[tuple[float, Piece]]]] = {}
-    for factor, piece in pieces:
-        if piece.placed:
-            key = (piece.core, repr(piece.path), repr([(norm.path, norm.kernel) for norm in piece.norms]))
-            merged.setdefault(key, (piece, []))[1].append((factor, piece))
+    views, kept = fitted._support_views, np.flatnonzero(coef)
+    placed = [(factor, piece) for factor, piece in given if piece.core.word_kind == "placed"]
     found: dict[Any, PlacedWords] = {}
-    for first, parts in merged.values():
-        support = first.core.sequences(_seen(views, first.path)).rows(kept)
-        words = found.setdefault((repr(first.path), support.alphabet), PlacedWords(first.path, support))
-        words.layers += _layers(first, parts, words.length, coef[kept], first.inverse_norms(views)[kept])
+    for family in families_of([piece for _, piece in placed]):
+        path, inverse = family.piece.path, family.piece.inverse_norms(views)[kept]
+        support, factors = family.sequences(views).rows(kept), np.array([placed[m][0] for m in family.numbers])
+        words = found.setdefault((repr(path), support.alphabet), PlacedWords(path, support))
+        words.layers += _layers(family, family.table(words.length, factors), coef[kept], inverse)
     return list(found.values())
 
 
-def _layers(
-    first: Piece, parts: list[tuple[float, Piece]], length: int, coef: np.ndarray, inverse: np.ndarray
-) -> Iterator[Layer]:
-    """Yield the parts of one kernel as layers: one, or one per shift where positions have weights of their own."""
-    core: WeightedDegree = first.core
-    base = np.tile(core.degree_weights(), (length, 1)) if core.shift else core.table(length)
-    mixed = np.zeros_like(base)
-    for factor, part in parts:
-        row = slice(None) if part.position is None else part.position
-        mixed[row, slice(None) if part.degree is None else part.degree - 1] += factor * part.scale
-    table, given = base * mixed, (coef * inverse, first.norms, float(inverse.mean()))
-    if not core.shift:
-        yield Layer(table, [(0, 1.0)], *given)
-        return
-    delta, starts = core.distance_weights(), core.start_weights(length)
-    moves = [(s, float(delta[abs(s)]) * (2.0 if s == 0 else 1.0)) for s in range(1 - len(delta), len(delta))]
+def _layers(family: Family, table: np.ndarray, coef: np.ndarray, inverse: np.ndarray) -> Iterator[Layer]:
+    """Yield the terms of a family as layers: one, or one per shift where positions have weights of their own."""
+    given, length = (coef * inverse, family.piece, float(inverse.mean())), len(table)
+    starts = family.core.start_weights(length) if family.core.shift else None
     if starts is None:
-        yield Layer(table, moves, *given)
+        yield Layer(table, family.moves(), *given)
         return
-    for s, weight in moves:
+    for s, weight in family.moves():
         i = np.arange(length)
         there = (i + s >= 0) & (i + s < length)
         roots = np.sqrt(starts * np.where(there, starts[np.clip(i + s, 0, length - 1)], 0.0))
         yield Layer(table * roots[:, None], [(s, weight)], *given)
 
 
-def free_words(fitted: Any, pieces: list[tuple[float, Piece]], coef: np.ndarray) -> Iterator[FreeWords]:
+def free_words(fitted: Any, given: list[tuple[float, Piece]], coef: np.ndarray) -> Iterator[FreeWords]:
     """Yield the free words among the pieces, one group of features after another."""
     from .._fast.sparse import scatter
 
     views, kept = fitted._support_views, np.flatnonzero(coef)
-    for factor, piece in pieces:
-        if piece.placed:
+    for factor, piece in given:
+        if piece.core.word_kind != "free":
             continue
         inverse = piece.inverse_norms(views)[kept]
-        support = piece.core.sequences(_seen(views, piece.path)).rows(kept)
-        for weight, vocabulary in piece.core.parts(support.alphabet, piece.degree):
-            group = Group(piece.core, vocabulary, support.alphabet, piece.path, weight, piece.norms)
-            rows = piece.core.finish(vocabulary.fit(support))
+        support = piece.core.sequences(views.through(piece.path)).rows(kept)
+        for group in groups_of(piece, views):
+            rows = piece.core.finish(group.vocabulary.fit(support))
             scales = np.ones(len(kept)) if rows.scale is None else rows.scale
             normal = np.zeros(rows.n_columns)
             ids, counts, starts = rows.arrays
             scatter(ids, counts, starts, np.arange(len(kept)), coef[kept] * inverse * scales, normal)
-            normal *= factor * piece.scale * weight
+            normal *= factor * piece.scale * group.weight
             yield FreeWords(group, support, rows, normal, float((inverse * scales).mean()))

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..kernels import Spectrum, WeightedDegree
 from ..kernels.weighted_degree import code_matrix
 from ..sequences import Alphabet, as_sequences
 from .kmers import KmerTable, letters_of, sorted_table
@@ -52,10 +51,8 @@ class ScoredWords:
 
     def __init__(self, model: Any, term: Any, machine: int) -> None:
         fitted, pieces, coef = chosen(model, term, machine)
-        for _, piece in pieces:
-            _check_kind(piece.core)
         placed = placed_words(fitted, pieces, coef)
-        self.free = list(free_words(fitted, pieces, coef))
+        self.free = [_checked(part) for part in free_words(fitted, pieces, coef)]
         found: list[PlacedWords | FreeWords] = [*placed, *self.free]
         kinds = {(repr(words.view), words.support.alphabet, isinstance(words, PlacedWords)) for words in found}
         if len(kinds) != 1:
@@ -197,7 +194,7 @@ class ScoredWords:
 
         own = np.zeros((self._start(orders + 1), 4))
         for part in self.free:
-            words, lengths, weights = letters_of(part, both_strands=True)
+            words, lengths, weights = letters_of(part)
             add_free_words(words, lengths, weights * part.typical, chance[0], own)
         inside, left, right, out = np.zeros((4, len(own)))
         join_words(own, self.alphabet.size, inside, right, inside, left, right, out)
@@ -211,9 +208,10 @@ def _is_numbers(background: Any) -> bool:
         return False
 
 
-def _check_kind(kernel: Any) -> None:
-    if not isinstance(kernel, (Spectrum, WeightedDegree)):
+def _checked(part: FreeWords) -> FreeWords:
+    if not part.group.vocabulary.counts_runs:
         raise InputError(
-            f"{kernel!r} has words, but no scores of shorter and longer ones: that is for WeightedDegree and Spectrum. "
-            "kmer_table(model) lists its words; term=... chooses other terms."
+            f"{part.group.piece.core!r} has words, but no scores of shorter and longer ones: that is for "
+            "WeightedDegree and Spectrum. kmer_table(model) lists its words; term=... chooses other terms."
         )
+    return part

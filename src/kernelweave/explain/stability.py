@@ -212,7 +212,8 @@ def stability(
     names = list(machine.term_names_)
     if machine.weights_.ndim == 2:
         names = [f"{name} for {c}" for c in machine.classes_ for name in names]
-    places = places_of(list(machine._terms) * (len(names) // len(machine._terms)))
+    terms = list(machine._terms) * (len(names) // len(machine._terms))
+    places = places_of(terms, machine._support_views)
     (weights,), _ = refits.found("fit")
     bootstrap, gained = refits.found("bootstrap")
     permuted, by_chance = refits.found("permuted")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InputTypeError
-from ..kernels.base import On
-from ..kernels.strings import Only
+from ..errors import InputError, InputTypeError
+from ..kernels import Kernel
+from ..kernels.pieces import pieces
+from ..views import Views
 from .tables import Table
 
 
@@ -83,7 +84,7 @@ def term_table(model: Any, X: Any = None) -> TermTable:
         columns |= {f"weight of {c}": row for c, row in zip(machine.classes_, weights, strict=True)}
     if X is not None:
         columns["share"] = machine._split(X, 1.0)
-    places = places_of(machine._terms)
+    places = places_of(machine._terms, machine._support_views)
     for name, values in (("degree", places.degrees), ("position", places.positions)):
         if (values >= 0).any():
             columns[name] = values
@@ -103,22 +104,18 @@ def machine_of(model: Any) -> Any:
     return machine
 
 
-def places_of(terms: Sequence[Any]) -> Places:
+def machine_number(fitted: Any, machine: Any) -> int:
+    """Return which of its machines a model is asked for."""
+    if not (isinstance(machine, (int, np.integer)) and 0 <= machine < len(fitted.intercept_)):
+        raise InputError(f"machine must be a number from 0 to {len(fitted.intercept_) - 1}; got {machine!r}.")
+    return int(machine)
+
+
+def places_of(terms: Sequence[Kernel], X: Views) -> Places:
     """Return degree and position of every term that is a part of a split kernel."""
-    found = [_part(term) for term in terms]
-    degrees, positions = (
-        np.array(
-            [-1 if part is None or part.chosen[what] is None else part.chosen[what] for part, _ in found], dtype=int
-        )
-        for what in ("degree", "position")
-    )
-    wholes = {None if part is None else f"{part.kernel!r}{view}" for part, view in found}
+    found = [pieces(term, X) for term in terms]
+    parts = [one[0] if len(one) == 1 and (one[0].degree, one[0].position) != (None, None) else None for one in found]
+    degrees = np.array([-1 if part is None or part.degree is None else part.degree for part in parts], dtype=int)
+    positions = np.array([-1 if part is None or part.position is None else part.position for part in parts], dtype=int)
+    wholes = {None if part is None else part.whole for part in parts}
     return Places(degrees, positions, wholes.pop() if len(wholes) == 1 else None)
-
-
-def _part(term: Any) -> tuple[Only | None, str]:
-    """Return the part of a split kernel that a term is, and the view it looks at as text."""
-    view = ""
-    while isinstance(term, On):
-        view, term = f".on({term.columns!r}){view}", term.kernel
-    return (term if isinstance(term, Only) else None), view

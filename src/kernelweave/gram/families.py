@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import Frozen, Kernel, Normalized, On, Only, Scaled, Split, WeightedDegree
+from ..kernels import WeightedDegree
+from ..kernels.pieces import Piece
 from ..kernels.weighted_degree import code_matrix, planes_of
 from ..sequences import SequenceSet
 from ..views import Views
-
-Path = tuple[Any, ...]
 
 
 @dataclass
 class Family:
     """Some terms scale · core.only(degree, position), all seen through one path of columns and divided by one norm."""
 
-    core: WeightedDegree
-    path: Path
-    #: Where, and by the root of whose diagonal, every row and column is divided.
-    norms: tuple[tuple[Path, Kernel], ...]
+    #: Any of the terms: what it says of core, columns and norms holds for all.
+    piece: Piece
     #: Per term: its number, its factor, and what `only` chose (None for all).
     numbers: list[int] = field(default_factory=list)
     scales: list[float] = field(default_factory=list)
@@ -40,26 +37,20 @@ class Family:
         """Whether the terms are of one position each."""
         return self.positions[0] is not None
 
-    def seen(self, X: Views, path: Path | None = None) -> Views:
-        """Return the view that the family looks at."""
-        for columns in self.path if path is None else path:
-            X = X.select(columns)
-        return X
+    @property
+    def core(self) -> WeightedDegree:
+        """The kernel that the terms are parts of."""
+        core: WeightedDegree = self.piece.core
+        return core
 
     def sequences(self, X: Views, like: SequenceSet | None = None) -> SequenceSet:
         """Return the sequences that the family sees, over the alphabet of others where given."""
-        seen = self.seen(X)
+        seen = X.through(self.piece.path)
         return seen.sequences(self.core.alphabet) if like is None else seen.sequences_like(like)
 
     def roots(self, X: Views) -> np.ndarray | None:
         """Return 1 / √k(x, x) of every sample, or None where the terms are not normalised."""
-        if not self.norms:
-            return None
-        out = np.ones(len(X))
-        for path, kernel in self.norms:
-            diag = kernel.compute_diag(self.seen(X, path))
-            out *= np.divide(1.0, np.sqrt(np.maximum(diag, 0.0)), out=np.zeros(len(X)), where=diag > 0)
-        return out
+        return self.piece.inverse_norms(X) if self.piece.norms else None
 
     def base(self, length: int) -> np.ndarray:
         """Return the kernel's own weight of every position and degree, (length, degree)."""
@@ -82,36 +73,17 @@ class Family:
         return base * total
 
 
-def families_of(terms: Sequence[Kernel]) -> list[Family]:
-    """Group terms so that each group is served by one pass."""
+def families_of(parts: Sequence[Piece]) -> list[Family]:
+    """Group parts of weighted degree kernels so that each group is served by one pass."""
     found: dict[Any, Family] = {}
-    for number, term in enumerate(terms):
-        scale, path, norms, core, degree, position = _unwrapped(term)
-        key = (core, repr(path), repr(norms), degree is None, position is None)
-        family = found.setdefault(key, Family(core, path, norms))
+    for number, piece in enumerate(parts):
+        key = (piece.core, repr(piece.path), repr(piece.norms), piece.degree is None, piece.position is None)
+        family = found.setdefault(key, Family(piece))
         family.numbers.append(number)
-        family.scales.append(scale)
-        family.degrees.append(degree)
-        family.positions.append(position)
+        family.scales.append(piece.scale)
+        family.degrees.append(piece.degree)
+        family.positions.append(piece.position)
     return list(found.values())
-
-
-def _unwrapped(term: Kernel) -> tuple[float, Path, tuple, WeightedDegree, int | None, int | None]:
-    scale, path, norms = 1.0, [], []
-    degree = position = None
-    while not isinstance(term, WeightedDegree):
-        if isinstance(term, Scaled):
-            scale *= term.scale
-        elif isinstance(term, On):
-            path.append(term.columns)
-        elif isinstance(term, Normalized):
-            norms.append((tuple(path), term.kernel))
-        elif isinstance(term, Only):
-            degree, position = term.degree, term.position
-        elif not isinstance(term, (Frozen, Split)):
-            raise TypeError(f"{term!r} is not a part of a weighted degree kernel")
-        term = term.kernel
-    return scale, tuple(path), tuple(norms), term, degree, position
 
 
 def block_of(family: Family, table: np.ndarray, a: SequenceSet, b: SequenceSet) -> np.ndarray:

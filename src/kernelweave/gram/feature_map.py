@@ -4,43 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from ..kernels import ExplicitKernel, Frozen, Kernel, Normalized, On, Only, Scaled, Sum
-from ..kernels.base import _inverse_root
+from ..kernels import Kernel
+from ..kernels.pieces import Norm, Piece, pieces
 from ..kernels.sparse_rows import Rows
 from ..kernels.vocabulary import Vocabulary
+from ..parallel import for_blocks
 from ..sequences import Alphabet, SequenceSet
 from ..views import Views
 
-Path = tuple[Any, ...]
-
-
-@dataclass(eq=False, frozen=True)
-class Norm:
-    """What samples are divided by: the root of the diagonal of a kernel."""
-
-    path: Path
-    kernel: Kernel
-
-    def inverse(self, X: Views) -> np.ndarray:
-        """Return 1 / √k(x, x) of every sample, 0 where there is nothing to divide."""
-        return _inverse_root(self.kernel.compute_diag(_seen(X, self.path)))
+#: Letters of new samples that one thread turns into features at a time.
+BLOCK_LETTERS = 1 << 22
 
 
 @dataclass
 class Group:
-    """One group of features of a term: those of one vocabulary, on one view, with one weight."""
+    """One group of features of a piece: those of one vocabulary, with one weight, without the scale of the piece."""
 
-    kernel: ExplicitKernel
+    piece: Piece
     vocabulary: Vocabulary
     alphabet: Alphabet
-    path: Path
     weight: float
-    norms: tuple[Norm, ...]
 
     def fit(self, X: Views, roots: dict[Norm, np.ndarray]) -> Rows:
         """Return the features of the samples that the term is bound to."""
@@ -52,43 +39,21 @@ class Group:
 
     def sequences(self, X: Views) -> SequenceSet:
         """Return the sequences that the group sees, over the alphabet of the first samples."""
-        return _seen(X, self.path).sequences(self.alphabet)
+        return X.through(self.piece.path).sequences(self.alphabet)
 
     def _finish(self, rows: Rows, roots: dict[Norm, np.ndarray]) -> Rows:
-        rows = replace(self.kernel.finish(rows), weight=self.weight)
-        for norm in self.norms:
+        rows = replace(self.piece.core.finish(rows), weight=self.piece.scale * self.weight)
+        for norm in self.piece.norms:
             rows = rows.scaled(roots[norm])
         return rows
 
 
-def _seen(X: Views, path: Path) -> Views:
-    for columns in path:
-        X = X.select(columns)
-    return X
-
-
-def groups_of(
-    term: Kernel, X: Views, path: Path = (), weight: float = 1.0, norms: tuple[Norm, ...] = ()
-) -> list[Group]:
-    """Take a term apart: scaling, choosing columns, adding, splitting and normalising keep features explicit."""
-    if isinstance(term, On):
-        return groups_of(term.kernel, X, (*path, term.columns), weight, norms)
-    if isinstance(term, Scaled):
-        return groups_of(term.kernel, X, path, weight * term.scale, norms)
-    if isinstance(term, Frozen):
-        return groups_of(term.kernel, X, path, weight, norms)
-    if isinstance(term, Sum):
-        return [group for part in term.kernels for group in groups_of(part, X, path, weight, norms)]
-    if isinstance(term, Normalized):
-        return groups_of(term.kernel, X, path, weight, (*norms, Norm(path, term.kernel)))
-    degree = term.degree if isinstance(term, Only) else None
-    core: Any = term.kernel if isinstance(term, Only) else term
-    if isinstance(core, Normalized):  # a part is divided by the norms of the whole
-        norms, core = (*norms, Norm(path, core.kernel)), core.kernel
-    if not isinstance(core, ExplicitKernel):
-        raise InputError(f"{term!r} has no explicit features; bind it as a matrix.")
-    alphabet = core.sequences(_seen(X, path)).alphabet
-    return [Group(core, words, alphabet, path, weight * w, norms) for w, words in core.parts(alphabet, degree)]
+def groups_of(piece: Piece, X: Views) -> list[Group]:
+    """Return the groups of features of a piece, none of them listed yet."""
+    if piece.core.gram_kind != "features":
+        raise InputError(f"{piece.core!r} has no explicit features; bind it as a matrix.")
+    alphabet = piece.core.sequences(X.through(piece.path)).alphabet
+    return [Group(piece, words, alphabet, w) for w, words in piece.core.parts(alphabet, piece.degree)]
 
 
 class FeatureMap:
@@ -98,8 +63,8 @@ class FeatureMap:
         self.X = X
         self._rows: list[Rows] | None = None
         #: The kernel is the sum of the products of these.
-        self.groups = groups_of(term, X)
-        self.norms = {norm: None for group in self.groups for norm in group.norms}  # in order
+        self.groups = [group for piece in pieces(term, X) for group in groups_of(piece, X)]
+        self.norms = {norm: None for group in self.groups for norm in group.piece.norms}  # in order
 
     def keep(self) -> list[Rows]:
         """Return the features of X, one group after another, and hold them from now on."""
@@ -126,3 +91,25 @@ class FeatureMap:
     def roots(self, X: Views) -> dict[Norm, np.ndarray]:
         """Return 1 / √k(x, x) for every kernel that divides by it."""
         return {norm: norm.inverse(X) for norm in self.norms}
+
+    def add_products(self, normals: list[np.ndarray], at: Views, factor: float, out: np.ndarray, n_jobs: int) -> None:
+        """Add factor · Φ(at)·normals to out (n, n_machines), a block of new samples at a time; one array per group."""
+        n_letters = max((group.sequences(at).n_letters for group in self.groups), default=0)
+
+        def look_up(block: slice) -> None:
+            views = at.rows(np.arange(block.start, block.stop))
+            roots = self.roots(views)
+            for group, normal in zip(self.groups, normals, strict=True):
+                add_lookups(group.map(views, roots), normal, slice(0, len(views)), factor, out[block])
+
+        for_blocks(look_up, len(at), max(1, BLOCK_LETTERS * len(at) // max(1, n_letters)), n_jobs)
+
+
+def add_lookups(part: Rows, normal: np.ndarray, block: slice, factor: float, out: np.ndarray) -> None:
+    """Add factor · the inner products of these samples with the normals to out[block], one column each."""
+    from .._fast.sparse import gather
+
+    found = np.empty(block.stop - block.start)
+    for c in range(len(normal)):
+        gather(*part.arrays, normal[c], block.start, found)
+        out[block, c] += factor * part.weight * (found if part.scale is None else found * part.scale[block])

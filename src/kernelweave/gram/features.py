@@ -12,13 +12,11 @@ from ..parallel import for_blocks
 from ..views import Views
 from .base import BLOCK_BYTES, Gram, support_of
 from .coordinates import Coordinates, ListedCoordinates
-from .feature_map import FeatureMap
+from .feature_map import FeatureMap, add_lookups
 from .stores import listed_scores
 
 #: Rows that one thread looks up before it asks for more.
 ROW_BLOCK = 256
-#: Letters of new samples that one thread turns into features at a time.
-BLOCK_LETTERS = 1 << 22
 #: Normals are summed in up to MAX_SUMS parts, each with so many entries per feature that adding them up costs little.
 MAX_SUMS, SUM_ENTRIES = 8, 8
 #: Bytes of every feature that has a number, and of every key while keys are counted.
@@ -118,7 +116,7 @@ class FeatureGram(Gram):
         for part, normal in self.normals(m, rows, coef):
 
             def look_up(block: slice, part: Rows = part, normal: np.ndarray = normal) -> None:
-                _add_lookups(part, normal, block, factor, out)
+                add_lookups(part, normal, block, factor, out)
 
             for_blocks(look_up, self.n, ROW_BLOCK, self.n_jobs)
 
@@ -127,17 +125,7 @@ class FeatureGram(Gram):
         rows = support_of(coef)
         one = self.maps[m]
         normals = [normal for _, normal in self.normals(m, rows, coef[rows])]
-        n_letters = max((group.sequences(at).n_letters for group in one.groups), default=0)
-        size = max(1, BLOCK_LETTERS * len(at) // max(1, n_letters))
-
-        def look_up(block: slice) -> None:
-            views = at.rows(np.arange(block.start, block.stop))
-            roots = one.roots(views)
-            for group, normal in zip(one.groups, normals, strict=True):
-                part = group.map(views, roots)
-                _add_lookups(part, normal, slice(0, len(views)), factor, out[block])
-
-        for_blocks(look_up, len(at), size, self.n_jobs)
+        one.add_products(normals, at, factor, out, self.n_jobs)
 
     def _apply(self, m: int, coef: np.ndarray, factor: float, at: Views | None, out: np.ndarray) -> None:
         rows = support_of(coef)
@@ -219,16 +207,6 @@ class FeatureGram(Gram):
 def _columns(coef: np.ndarray) -> np.ndarray:
     """Return (n, n_machines), also of no rows at all."""
     return coef[:, None] if coef.ndim == 1 else coef
-
-
-def _add_lookups(part: Rows, normal: np.ndarray, block: slice, factor: float, out: np.ndarray) -> None:
-    """Add factor · the inner products of these samples with the normals to out[block], one column each."""
-    from .._fast.sparse import gather
-
-    found = np.empty(block.stop - block.start)
-    for c in range(len(normal)):
-        gather(*part.arrays, normal[c], block.start, found)
-        out[block, c] += factor * part.weight * (found if part.scale is None else found * part.scale[block])
 
 
 def _add_rows(part: Rows, rows: np.ndarray, cols: np.ndarray, factor: float, out: np.ndarray) -> None:

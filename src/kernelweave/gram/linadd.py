@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..kernels import Kernel
+from ..kernels.pieces import pieces
 from ..kernels.weighted_degree import same_length
 from ..sequences import SequenceSet
 from ..views import Views
@@ -45,7 +46,7 @@ class LinaddGram(Gram):
         super().__init__(terms, X, factors)
         self.n_jobs = n_jobs
         self.wave_bytes = wave_bytes
-        self.families = families_of(self.terms)
+        self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
 
     def rescaled(self, factors: np.ndarray) -> Gram:
@@ -195,7 +196,7 @@ class LinaddGram(Gram):
     # -- what travels with a family ----------------------------------------------------------------------------------
 
     def _roots_of(self, family: Family) -> np.ndarray | None:
-        key = repr(family.norms)
+        key = repr(family.piece.norms)
         if key not in self._roots:
             self._roots[key] = family.roots(self.X)
         return self._roots[key]

@@ -27,7 +27,7 @@ def listed_scores(
 
     part : the group's features of X
     """
-    kind = chosen(store, group.kernel, lambda one: _holds(one, group))
+    kind = chosen(store, group.piece.core, lambda one: _holds(one, group))
     coef, out = coef if part.scale is None else coef * part.scale[rows], np.zeros(len(part))
     look_up, n_words = (_texts if kind.reads_texts else _keys)(kind, group, part, X, rows, coef)
 
@@ -55,7 +55,7 @@ def _holds(kind: type[Engine], group: Group) -> bool:
     """Say whether an engine can keep the features of a group."""
     if kind.reads_texts:
         twice = Rows(np.zeros(1, np.int32), np.full(1, 2.0), np.arange(2), 1, np.array([[1.0], [2.0], [4.0]]))
-        return group.vocabulary.word is not None and group.kernel.finish(twice).counts[0] == 2.0
+        return group.vocabulary.word is not None and group.piece.core.finish(twice).counts[0] == 2.0
     return group.vocabulary.key_bits is not None and kind.can_hold(*_shape(group))
 
 

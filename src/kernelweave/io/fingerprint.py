@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import CheckpointError
-from ..kernels import Kernel, Precomputed
+from ..kernels import Kernel
 from ..sequences import SequenceSet
 from ..views import Views
-from .support import requests_of, seen_through
+from .support import requests_of
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 #: Bytes that are hashed at a time.
@@ -52,9 +52,9 @@ def fingerprint(
     parts = {name: text_of(value) for name, value in parameters.items()}
     parts |= {"kernel": text_of(kernel), "number of samples": str(len(X))}
     for path, leaf in requests_of(kernel, X):
-        parts.setdefault("X" + "".join(f"[{columns!r}]" for columns in path), _digest_of(seen_through(X, path), leaf))
-        if isinstance(leaf, Precomputed):
-            parts.setdefault(leaf.label, digest([np.asarray(leaf.K)]))
+        parts.setdefault("X" + "".join(f"[{columns!r}]" for columns in path), _digest_of(X.through(path), leaf))
+        for name, K in leaf.matrices.items():
+            parts.setdefault(name, digest([np.asarray(K)]))
     return parts | {"y": digest(targets), "costs (C and weights of the samples)": digest([C])}
 
 

@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import InputError, ModelFormatError
 from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL
-from ..kernels import Function, Kernel, Precomputed, parse
+from ..kernels import Kernel, parse
 from ..memory import budget_bytes
 from ..views import Views
 from .archive import arrays_budget, read_archive, write_archive
 from .atomic import AtomicFile
 from .model_reader import ATTRIBUTE, PLACED, TRAINING, StoredModel, made_kinds
 from .plain import encode
-from .support import Packer, Request, requests_of, seen_through
+from .support import Packer, Request, requests_of
 
 #: Steps of the history that are kept, and numbers of the weights on the way: all of them, or none.
 HISTORY_STEPS, HISTORY_NUMBERS = 100, 10_000
@@ -74,7 +74,7 @@ def _check_model(model: Any) -> None:
         raise InputError(f"A model file keeps one of {names}; got {type(model).__name__}.{hint}")
     check_is_fitted(model, msg="This %(name)s is not fitted yet: call fit before it is saved.")
     kernel = model._kernel()
-    if any(isinstance(leaf, Function) for leaf in kernel.leaves()):
+    if not all(leaf.says_all for leaf in kernel.leaves()):
         raise InputError(
             f"{kernel!r} is a function of your own, and a model file holds data only. Give its matrix as "
             "Precomputed(K, name=...), use kernels of the library, or pickle the model."
@@ -142,7 +142,7 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def _distinct(requests: list[Request]) -> list[Request]:
     """Leave out what is asked for again."""
     # by their texts: columns may be slices, and the hash of a kernel that holds a matrix would read all of it
-    named = {(repr(path), repr(leaf), id(getattr(leaf, "K", None))): (path, leaf) for path, leaf in requests}
+    named = {(repr(path), repr(leaf), *map(id, leaf.matrices.values())): (path, leaf) for path, leaf in requests}
     return list(named.values())
 
 
@@ -151,18 +151,12 @@ def _probes(wanted: list[Request], views: Views) -> dict[str, Any]:
     probes: dict[str, Any] = {}
     given: dict[str, Any] = {}
     for path, leaf in wanted:
-        if not isinstance(leaf, Precomputed):
-            continue
-        if given.setdefault(leaf.label, leaf) != leaf:
-            raise InputError(
-                f"Two matrices have the name {leaf.label!r}; a model file tells them apart by their names."
-            )
-        K, ids = np.asarray(leaf.K), seen_through(views, path).ids()[:PROBES]
-        probes[leaf.label] = {
-            "columns": K.shape[1],
-            "ids": ids.tolist(),
-            "values": K[ids[0], ids].astype(np.float64).tolist(),
-        }
+        for name, K in leaf.matrices.items():
+            if given.setdefault(name, leaf) != leaf:
+                raise InputError(f"Two matrices have the name {name!r}; a model file tells them apart by their names.")
+            ids = views.through(path).ids()[:PROBES]
+            values = np.asarray(K)[ids[0], ids].astype(np.float64).tolist()
+            probes[name] = {"columns": np.shape(K)[1], "ids": ids.tolist(), "values": values}
     return probes
 
 

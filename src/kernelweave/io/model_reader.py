@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL, learned_expression
 from ..estimators.trained import MOST, Trained
-from ..kernels import Identity, Kernel, Precomputed, parse
+from ..kernels import Identity, Kernel, parse
 from ..mkl.widths import Widths
 from .kept import NotKept
 from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
@@ -208,7 +208,7 @@ class StoredModel:
     def _check_matrices(self, model: BaseMKL, matrices: dict[str, Any]) -> None:
         """Raise where a matrix that prediction needs is missing, or is another than the model was fitted on."""
         needed = self.manifest["matrices"]
-        known = {leaf.label for leaf in model._kernel().leaves() if isinstance(leaf, Precomputed)}
+        known = {name for leaf in model._kernel().leaves() for name in leaf.matrices}
         for name in matrices:
             if name not in known:
                 has = f"it has {', '.join(sorted(map(repr, known)))}" if known else "it has none"

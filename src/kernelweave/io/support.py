@@ -19,43 +19,49 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import InputError
-from ..kernels import Kernel, On, PerFeature
+from ..kernels import Kernel
+from ..kernels.pieces import readers
 from ..matrices import finite_matrix
 from ..sequences import ALPHABETS, UNKNOWN, Alphabet, Notes, SequenceSet
 from ..sequences.layout import row_starts
-from ..views import ArrayViews, DictViews, SequenceViews, Views
+from ..views import ArrayViews, DictViews, Path, SequenceViews, Views
 from .kept import KeptColumn, KeptViews, UnreadViews
 from .plain import damaged, fields, grows
 
 #: One kernel at the end of an expression, and the columns that it is seen through.
-Request = tuple[tuple[Any, ...], Kernel]
+Request = tuple[Path, Kernel]
 #: What the number of a column takes, among the names of all of them.
 LABEL_BYTES = 64
 _NO_CODES = np.empty(0, np.uint8)
 _NOTES = tuple(name for name in Notes.__dataclass_fields__ if name != "skipped")
 
 
-def requests_of(kernel: Kernel, X: Views, path: tuple[Any, ...] = ()) -> Iterator[Request]:
+def requests_of(kernel: Kernel, X: Views) -> Iterator[Request]:
     """Yield what a kernel reads of the samples."""
-    if isinstance(kernel, On):
-        yield from requests_of(kernel.kernel, X, (*path, kernel.columns))
-    elif isinstance(kernel, PerFeature):
-        for label in seen_through(X, path).labels:
-            yield from requests_of(kernel.kernel, X, (*path, label))
-    elif isinstance(parts := getattr(kernel, "kernels", None), tuple):
-        for part in parts:
-            yield from requests_of(part, X, path)
-    elif isinstance(inner := getattr(kernel, "kernel", None), Kernel):
-        yield from requests_of(inner, X, path)
-    elif kernel.reads != "anything":  # what is left reads nothing at all, as Identity does
-        yield path, kernel
+    # what reads "anything" reads nothing at all, as Identity does
+    return (request for request in readers(kernel, X) if request[1].reads != "anything")
 
 
-def seen_through(X: Views, path: tuple[Any, ...]) -> Views:
-    """Return the samples through columns of columns."""
-    for columns in path:
-        X = X.select(columns)
-    return X
+class NamesOnly(Views):
+    """Columns without data, enough to ask which of them an expression reads."""
+
+    def __init__(self, labels: tuple[Any, ...], strict: bool = True) -> None:
+        super().__init__()
+        self.labels, self._strict = labels, strict
+
+    def select(self, columns: Any) -> NamesOnly:
+        if isinstance(columns, slice):
+            return NamesOnly(self.labels[columns], self._strict)
+        chosen = list(columns) if isinstance(columns, (list, tuple)) else [columns]
+        chosen = [
+            self.labels[c] if isinstance(c, int) and -len(self.labels) <= c < len(self.labels) else c for c in chosen
+        ]
+        for name in chosen if self._strict else ():
+            if name not in self.labels:
+                raise InputError(
+                    f"The kernel reads a column {name!r}; the table has {', '.join(map(repr, self.labels[:8]))}."
+                )
+        return NamesOnly(tuple(chosen), self._strict)
 
 
 # -- to arrays ---------------------------------------------------------------------------------------------------------
@@ -104,7 +110,7 @@ class Packer:
     def _columns(self, X: Views, wanted: list[Request]) -> dict[str, Any]:
         found: dict[int, KeptColumn] = {}
         for path, leaf in wanted:
-            seen = seen_through(X, path)
+            seen = X.through(path)
             for label in seen.labels:
                 column = found.setdefault(X.labels.index(label), KeptColumn())
                 if leaf.reads == "sequences":

@@ -1,6 +1,6 @@
 """Kernels: values that say what is similar."""
 
-from .base import Frozen, Kernel, Normalized, On, PerFeature, Product, Scaled, Sum, per_feature
+from .base import ClearWrapper, Kernel, Normalized, On, Product, Scaled, Sum, Wrapper
 from .explicit import ExplicitKernel
 from .expression import as_kernel, parse
 from .gapped import GappedKmer
@@ -13,6 +13,7 @@ from .strings import Only, Split, StringKernel
 from .vectors import RBF, Laplacian, Linear, Polynomial
 from .weighted_degree import WeightedDegree
 from .words import BagOfWords
+from .wrappers import Frozen, PerFeature, per_feature
 
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
 KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
@@ -22,6 +23,7 @@ __all__ = [
     "KERNELS",
     "RBF",
     "BagOfWords",
+    "ClearWrapper",
     "ExplicitKernel",
     "Frozen",
     "Function",
@@ -46,6 +48,7 @@ __all__ = [
     "StringKernel",
     "Sum",
     "WeightedDegree",
+    "Wrapper",
     "as_kernel",
     "parse",
     "per_feature",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..errors import InputError
-from ..views import Columns, DictViews, Views, as_views
+from ..views import Columns, Views, as_views
+from .pieces import Norm, Piece, cosine
 from .values import hashable, limited, real_number, same_value, shown, typed
 
 #: How tightly an expression binds, for printing with the fewest parentheses.
@@ -34,6 +35,16 @@ class Kernel(BaseEstimator):
     gram_kind = "dense"
     #: True where a class is positive semi-definite by construction; others, subclasses too, are tried on the data.
     definite = False
+    #: How its words count: "placed", at their places only; "free", wherever they lie; None where it has none.
+    word_kind: str | None = None
+    #: True where k(x, x) is the same for all sequences of one length without unknown letters.
+    even_norm = False
+    #: True where new samples are like none of the training samples.
+    training_only = False
+    #: False where the printed form does not say all that the kernel does, as for a function of a user's own.
+    says_all = True
+    #: True where a width is still to be learned.
+    learns_width = False
     #: Parameters that are printed even where they have their defaults: who reads the text wants to know them.
     always_shown: tuple[str, ...] = ()
     _binds = ATOM
@@ -67,9 +78,31 @@ class Kernel(BaseEstimator):
         """Return the summands whose weights are learned; data may be needed to count them."""
         return (self,)
 
+    @property
+    def matrices(self) -> dict[str, Any]:
+        """The matrices that were given, by the names under which they print."""
+        return {}
+
+    def terms_on(self, columns: Columns, X: Views) -> tuple[Kernel, ...]:
+        """Return the terms of this kernel on some columns of X."""
+        inner = self.terms(X.select(columns))
+        return (On(self, columns),) if inner == (self,) else tuple(term.on(columns) for term in inner)
+
+    @property
+    def inside(self) -> tuple[Kernel, ...]:
+        """The kernels that this one is made of."""
+        return ()
+
     def leaves(self) -> Iterator[Kernel]:
         """Yield the kernels at the ends of the expression."""
-        yield self
+        if not self.inside:
+            yield self
+        for part in self.inside:
+            yield from part.leaves()
+
+    def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
+        """Yield the pieces that the kernel is the sum of, inside of what is around it; see `pieces`."""
+        yield replace(outer, core=self)
 
     def on(self, columns: Columns) -> Kernel:
         """Return this kernel seen through some columns or one view only."""
@@ -127,8 +160,22 @@ class Kernel(BaseEstimator):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+class _Several(Kernel):
+    """Kernels side by side."""
+
+    kernels: tuple[Kernel, ...]
+
+    @property
+    def inside(self) -> tuple[Kernel, ...]:
+        return self.kernels
+
+    def check(self, X: Views) -> None:
+        for kernel in self.kernels:
+            kernel.check(X)
+
+
 @dataclass(eq=False, repr=False)
-class Sum(Kernel):
+class Sum(_Several):
     """k = Σ k_m; at the top of an expression, the k_m are the terms."""
 
     kernels: tuple[Kernel, ...]
@@ -148,15 +195,11 @@ class Sum(Kernel):
     def compute_diag(self, X: Views) -> np.ndarray:
         return np.sum([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
 
-    def check(self, X: Views) -> None:
-        for kernel in self.kernels:
-            kernel.check(X)
-
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         return limited((term for kernel in self.kernels for term in kernel.terms(X)), "The kernel")
 
-    def leaves(self) -> Iterator[Kernel]:
-        return (leaf for kernel in self.kernels for leaf in kernel.leaves())
+    def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
+        return (piece for kernel in self.kernels for piece in kernel.walk(outer, X))
 
     def on(self, columns: Columns) -> Kernel:
         """Return the sum of every summand on those columns, still as separate terms."""
@@ -167,7 +210,7 @@ class Sum(Kernel):
 
 
 @dataclass(eq=False, repr=False)
-class Product(Kernel):
+class Product(_Several):
     """k = Π k_m: similar only where all factors agree."""
 
     kernels: tuple[Kernel, ...]
@@ -184,21 +227,17 @@ class Product(Kernel):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.prod([kernel.compute_diag(X) for kernel in self.kernels], axis=0)
 
-    def check(self, X: Views) -> None:
-        for kernel in self.kernels:
-            kernel.check(X)
-
-    def leaves(self) -> Iterator[Kernel]:
-        return (leaf for kernel in self.kernels for leaf in kernel.leaves())
-
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         first, *rest = self.kernels
         return " * ".join([bracketed(first, PRODUCT)] + [bracketed(kernel, ATOM) for kernel in rest])
 
 
-@dataclass(eq=False, repr=False)
-class _Wrapper(Kernel):
-    """One kernel inside another; says nothing of its own."""
+class Wrapper(Kernel):
+    """One kernel inside another; says nothing of its own.
+
+    A subclass is bound by its matrix, and is one piece. Where it is a sum of pieces of the kernel inside, and can do
+    without a matrix as that can, it derives from `ClearWrapper` and says how in `walk`.
+    """
 
     kernel: Kernel
 
@@ -211,8 +250,8 @@ class _Wrapper(Kernel):
         return self.kernel.reads
 
     @property
-    def gram_kind(self) -> str:  # type: ignore[override]
-        return self.kernel.gram_kind
+    def inside(self) -> tuple[Kernel, ...]:
+        return (self.kernel,)
 
     def check(self, X: Views) -> None:
         self.kernel.check(X)
@@ -226,12 +265,20 @@ class _Wrapper(Kernel):
     def compute_diag(self, X: Views) -> np.ndarray:
         return self.kernel.compute_diag(X)
 
-    def leaves(self) -> Iterator[Kernel]:
-        return self.kernel.leaves()
+
+class ClearWrapper(Wrapper):
+    """A wrapper whose pieces are those of the kernel inside."""
+
+    @property
+    def gram_kind(self) -> str:  # type: ignore[override]
+        return self.kernel.gram_kind
+
+    def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
+        return self.kernel.walk(outer, X)
 
 
 @dataclass(eq=False, repr=False)
-class Scaled(Kernel):
+class Scaled(ClearWrapper):
     """scale · k."""
 
     scale: float
@@ -239,6 +286,7 @@ class Scaled(Kernel):
     _binds = PRODUCT
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= real_number(self.scale) < np.inf:
             raise InputError(f"A kernel can only be scaled by a finite number ≥ 0; got {shown(self.scale)}.")
 
@@ -250,55 +298,28 @@ class Scaled(Kernel):
         with np.errstate(over="ignore", invalid="ignore"):
             return self.scale * self.kernel.compute_diag(X)
 
-    @property
-    def reads(self) -> str:  # type: ignore[override]
-        return self.kernel.reads
-
-    @property
-    def gram_kind(self) -> str:  # type: ignore[override]
-        return self.kernel.gram_kind
-
-    def check(self, X: Views) -> None:
-        self.kernel.check(X)
-
-    def view(self, X: Views) -> Views:
-        return self.kernel.view(X)
-
-    def leaves(self) -> Iterator[Kernel]:
-        return self.kernel.leaves()
+    def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
+        return self.kernel.walk(replace(outer, scale=outer.scale * self.scale), X)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{typed(self.scale)} * {bracketed(self.kernel, ATOM)}"
 
 
 @dataclass(eq=False, repr=False)
-class Frozen(_Wrapper):
-    """Keep a sum whole: `Frozen(a + b)` is one term, not two.
-
-    Examples
-    --------
-    >>> from kernelweave import RBF, Frozen, Linear
-    >>> Frozen(RBF(0.5) + Linear()) + RBF(2.0)
-    Frozen(RBF(gamma=0.5) + Linear()) + RBF(gamma=2.0)
-    """
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"Frozen({self.kernel!r})"
-
-
-@dataclass(eq=False, repr=False)
-class Normalized(_Wrapper):
+class Normalized(ClearWrapper):
     """The cosine of a kernel: k(x, y) / √(k(x, x) k(y, y)), and 0 where a norm is 0."""
+
+    kernel: Kernel
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         K = self.kernel.compute(X, Y)  # first, so that sequences of X are read as those of Y are
-        inverse_x = _inverse_root(self.kernel.compute_diag(X))
-        K = K * inverse_x[:, None]
-        K *= inverse_x if Y is None else _inverse_root(self.kernel.compute_diag(Y))
-        return K
+        return cosine(K, self.kernel, X, Y)
 
     def compute_diag(self, X: Views) -> np.ndarray:
         return (self.kernel.compute_diag(X) > 0).astype(np.float64)
+
+    def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
+        return self.kernel.walk(replace(outer, norms=(*outer.norms, Norm(outer.path, self.kernel))), X)
 
     def split(self, *by: str) -> Kernel:
         """Return the parts of the normalised kernel, each divided by the norms of the whole."""
@@ -315,9 +336,10 @@ class Normalized(_Wrapper):
 
 
 @dataclass(eq=False, repr=False)
-class On(_Wrapper):
+class On(ClearWrapper):
     """A kernel that sees only some columns, or one view, of the data."""
 
+    kernel: Kernel
     columns: Any
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
@@ -332,49 +354,17 @@ class On(_Wrapper):
     def view(self, X: Views) -> Views:
         return self.kernel.view(X.select(self.columns))
 
+    def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
+        return self.kernel.walk(replace(outer, path=(*outer.path, self.columns)), X)
+
     def split(self, *by: str) -> Kernel:
         return On(self.kernel.split(*by), self.columns)
 
     def terms(self, X: Views) -> tuple[Kernel, ...]:
-        seen = X.select(self.columns)
-        if isinstance(self.kernel, PerFeature) and not (isinstance(X, DictViews) and not isinstance(seen, DictViews)):
-            return tuple(self.kernel.kernel.on(label) for label in seen.labels)  # labels that X knows as well
-        inner = self.kernel.terms(seen)
-        return (self,) if inner == (self.kernel,) else tuple(term.on(self.columns) for term in inner)
+        return self.kernel.terms_on(self.columns, X)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{bracketed(self.kernel, ATOM)}.on({typed(self.columns)})"
-
-
-@dataclass(eq=False, repr=False)
-class PerFeature(_Wrapper):
-    """One term per column: Σ_j k(x_j, y_j), each j with its own learned weight."""
-
-    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        return Sum(self.terms(X)).compute(X, Y)
-
-    def compute_diag(self, X: Views) -> np.ndarray:
-        return Sum(self.terms(X)).compute_diag(X)
-
-    def terms(self, X: Views) -> tuple[Kernel, ...]:
-        return limited((self.kernel.on(label) for label in X.labels), f"{self!r} on {len(X.labels):,} columns")
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"per_feature({self.kernel!r})"
-
-
-def per_feature(kernel: Kernel) -> Kernel:
-    """Make one term per column of the data (or of the columns chosen with `.on`).
-
-    Examples
-    --------
-    >>> from kernelweave import RBF, per_feature
-    >>> per_feature(RBF(0.5)).on(["age", "gc"])
-    per_feature(RBF(gamma=0.5)).on(['age', 'gc'])
-    """
-    if isinstance(kernel, Sum):
-        return Sum(tuple(PerFeature(part) for part in kernel.kernels))
-    return PerFeature(kernel)
 
 
 def add_all(kernels: Sequence[Kernel]) -> Kernel:
@@ -386,11 +376,6 @@ def _flat(kind: type[Sum] | type[Product], kernels: Sequence[Kernel]) -> tuple[K
     return limited(
         (part for k in kernels for part in (k.kernels if isinstance(k, kind) else (k,))), f"A {kind.__name__.lower()}"
     )
-
-
-def _inverse_root(diag: np.ndarray) -> np.ndarray:
-    root = np.sqrt(np.maximum(diag, 0.0))
-    return np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
 
 
 def bracketed(kernel: Kernel, binds: int) -> str:

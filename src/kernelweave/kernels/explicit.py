@@ -25,6 +25,7 @@ class ExplicitKernel(StringKernel):
     """
 
     gram_kind = "features"
+    word_kind = "free"
 
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         """Return (weight, fresh vocabulary) of every group of features; of one length only where `degree` is given."""
@@ -34,33 +35,27 @@ class ExplicitKernel(StringKernel):
         """Turn counts into the kernel's values."""
         return rows.valued(getattr(self, "values", "count"))
 
-    def _whole(self, X: Views, Y: Views | None, degree: int | None) -> np.ndarray:
+    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
+        return self.compute_part(X, Y)
+
+    def compute_diag(self, X: Views) -> np.ndarray:
+        return self.part_diag(X)
+
+    def compute_part(self, X: Views, Y: Views | None, **chosen: int | None) -> np.ndarray:
         at, known = self.pair(X, Y)
         out = np.zeros((len(at), len(known)))
-        for weight, vocabulary in self.parts(known.alphabet, degree):  # one at a time: only its features are held
+        for weight, vocabulary in self.parts(known.alphabet, chosen.get("degree")):  # only its features are held
             B = self.finish(vocabulary.fit(known))
             A = B if Y is None else self.finish(vocabulary.map(at))
             add_products(A, B, out, factor=weight)
         return out
 
-    def _diag(self, X: Views, degree: int | None) -> np.ndarray:
+    def part_diag(self, X: Views, **chosen: int | None) -> np.ndarray:
         sequences: SequenceSet = self.sequences(X)
         out = np.zeros(len(sequences))
-        for weight, vocabulary in self.parts(sequences.alphabet, degree):
+        for weight, vocabulary in self.parts(sequences.alphabet, chosen.get("degree")):
             out += weight * self.finish(vocabulary.fit(sequences)).diag
         return out
-
-    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        return self._whole(X, Y, None)
-
-    def compute_diag(self, X: Views) -> np.ndarray:
-        return self._diag(X, None)
-
-    def compute_part(self, X: Views, Y: Views | None, **chosen: int | None) -> np.ndarray:
-        return self._whole(X, Y, chosen["degree"])
-
-    def part_diag(self, X: Views, **chosen: int | None) -> np.ndarray:
-        return self._diag(X, chosen["degree"])
 
 
 def single_letters(word: str, alphabet: Alphabet) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 
 from ..errors import InputError
 from ..sequences import ALPHABETS, Alphabet
-from .base import Frozen, Kernel, add_all, per_feature
+from .base import Kernel, add_all
 from .precomputed import Function, Precomputed
 from .values import MAX_TERMS, shown
+from .wrappers import Frozen, per_feature
 
 #: Longest text that is read; a sum of 100,000 terms still fits.
 MAX_LENGTH = 20_000_000

@@ -15,7 +15,7 @@ from ..errors import InputError
 from .explicit import ExplicitKernel, check_key, flipped, single_letters
 from .strings import whole_number
 from .values import many
-from .vocabulary import KeyVocabulary, Vocabulary
+from .vocabulary import KeyVocabulary, Shape, Vocabulary
 
 if TYPE_CHECKING:
     from ..sequences import Alphabet
@@ -70,6 +70,9 @@ class GappedKmer(ExplicitKernel):
             )
         return length, k
 
+    def shortest_word(self) -> int:
+        return whole_number(self, "length")
+
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         length, k = self._sizes()
         bits = check_key(self, k, alphabet, "compares letters as numbers: it")
@@ -94,7 +97,9 @@ class GappedKmer(ExplicitKernel):
             "complement": alphabet.complement_table if both else np.zeros(256, np.uint8),
             "both": both,
         }
-        return KeyVocabulary(partial(gapped_keys, **given), bits, 1 + both)
+        mirrored = [self.length - 1 - c for c in columns]
+        shape = Shape(self.length, np.array([columns, mirrored] if both else [columns]))
+        return KeyVocabulary(partial(gapped_keys, **given), bits, 1 + both, shape)
 
     def features(self, sequence: str) -> Iterator[tuple[int, Hashable, float]]:
         from ..sequences import as_sequences

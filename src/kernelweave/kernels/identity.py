@@ -19,6 +19,7 @@ class Identity(Kernel):
     """
 
     stored = True
+    training_only = True
     definite = True
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:

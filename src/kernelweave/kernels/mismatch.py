@@ -15,7 +15,7 @@ from ..errors import InputError
 from .explicit import ExplicitKernel, check_key, single_letters
 from .strings import whole_number
 from .values import many
-from .vocabulary import KeyVocabulary, Vocabulary
+from .vocabulary import KeyVocabulary, Shape, Vocabulary
 
 if TYPE_CHECKING:
     from ..sequences import Alphabet
@@ -59,6 +59,9 @@ class Mismatch(ExplicitKernel):
     definite = True
     always_shown = ("k", "mismatches")
 
+    def shortest_word(self) -> int:
+        return whole_number(self, "k")
+
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         from .._fast.features import mismatch_keys
 
@@ -78,7 +81,7 @@ class Mismatch(ExplicitKernel):
             return _with_wildcards(weights, k, alphabet)
         places, changes = _neighbours(k, m, alphabet.size)
         given = {"k": k, "bits": alphabet.bits, "size": alphabet.size, "places": places, "changes": changes}
-        return [(1.0, KeyVocabulary(partial(mismatch_keys, **given), bits, n_neighbours))]
+        return [(1.0, KeyVocabulary(partial(mismatch_keys, **given), bits, n_neighbours, Shape.run(k)))]
 
     def features(self, sequence: str) -> Iterator[tuple[int, Hashable, float]]:
         from ..sequences import as_sequences
@@ -125,8 +128,8 @@ def _with_wildcards(weights: list[int], k: int, alphabet: Alphabet) -> list[tupl
     found: list[tuple[float, Vocabulary]] = []
     for left_out, weight in enumerate(weights):
         for columns in combinations(range(k), k - left_out) if weight else ():
-            keys = partial(gapped_keys, columns=np.array(columns), both=False, **given)
-            found.append((float(weight), KeyVocabulary(keys, len(columns) * alphabet.bits)))
+            keys, shape = partial(gapped_keys, columns=np.array(columns), both=False, **given), np.array([columns])
+            found.append((float(weight), KeyVocabulary(keys, len(columns) * alphabet.bits, shape=Shape(k, shape))))
     return found
 
 

@@ -54,6 +54,9 @@ class Oligo(StringKernel):
     definite = True
     always_shown = ("k", "width")
 
+    def shortest_word(self) -> int:
+        return whole_number(self, "k")
+
     def check(self, X: Views) -> None:
         sequences = self.sequences(X)
         self._words(sequences)

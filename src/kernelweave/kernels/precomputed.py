@@ -68,6 +68,10 @@ class Precomputed(Kernel):
         sample = np.ascontiguousarray(K[tuple(slice(None, None, max(1, size // 256)) for size in K.shape)])
         return "K" + hashlib.blake2b(repr(K.shape).encode() + sample.tobytes(), digest_size=4).hexdigest()
 
+    @property
+    def matrices(self) -> dict[str, Any]:
+        return {self.label: self.K}
+
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         psd = "" if self.psd == "error" else f", psd={self.psd!r}"
         return f"Precomputed(name={self.label!r}{psd})"
@@ -190,6 +194,7 @@ class Function(Kernel):
 
     function: Callable[[Any, Any], Any]
     psd: str = "error"
+    says_all = False
 
     @property
     def definite(self) -> bool:  # type: ignore[override]

@@ -70,6 +70,11 @@ class Rows:
         return replace(self, ids=ids, counts=counts, starts=starts, powers=self.powers[:, rows], scale=scale)
 
     @cached_property
+    def fit_single(self) -> bool:
+        """Whether products are exact in single precision: counts are whole, and no k(x, x) is too large."""
+        return bool(self.powers[2].max(initial=0) <= MAX_SINGLE and (self.counts == np.rint(self.counts)).all())
+
+    @cached_property
     def by_feature(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which rows have a feature, how often, and where the rows of every feature start."""
         from .._fast.sparse import transpose
@@ -84,8 +89,7 @@ def add_products(A: Rows, B: Rows, out: np.ndarray, first: int = 0, factor: floa
     part: np.ndarray = np.zeros(out.shape)
     low, high, square = A.starts[first], A.starts[first + len(out)], A is B and len(out) == len(A)
     shared = int(np.diff(B.by_feature[2])[A.ids[low:high]].sum())
-    # sums of whole numbers are exact in single precision while no k(x, x) is too large
-    kind: type = np.float32 if max(A.powers[2].max(initial=0), B.powers[2].max(initial=0)) <= MAX_SINGLE else np.float64
+    kind: type = np.float32 if A.fit_single and B.fit_single else np.float64
     size = np.dtype(kind).itemsize
     n_dense = len(out) * len(B) * B.n_columns
     if n_dense * DENSE_COST * size < shared and size * B.n_columns * (len(out) + len(B)) <= DENSE_BYTES:

@@ -14,7 +14,7 @@ from ..views import Views
 from .explicit import ExplicitKernel, check_key, check_values, flipped
 from .strings import whole_number
 from .values import real_numbers, shown
-from .vocabulary import KeyVocabulary, LongVocabulary, Vocabulary
+from .vocabulary import KeyVocabulary, LongVocabulary, Shape, Vocabulary
 
 if TYPE_CHECKING:
     from ..sequences import Alphabet
@@ -77,6 +77,9 @@ class Spectrum(ExplicitKernel):
             )
         return {shortest + i: float(weight) for i, weight in enumerate(weights)}
 
+    def shortest_word(self) -> int:
+        return min(self.lengths())
+
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         lengths = self.lengths()
         if degree is not None:
@@ -91,10 +94,11 @@ class Spectrum(ExplicitKernel):
         given = {"k": d, "bits": alphabet.bits, "size": alphabet.size}
         if self.reverse_complement:
             bits = check_key(self, d, alphabet, "with reverse_complement=True")
-            return KeyVocabulary(partial(canonical_keys, complement=alphabet.complement_table, **given), bits)
+            keys = partial(canonical_keys, complement=alphabet.complement_table, **given)
+            return KeyVocabulary(keys, bits, shape=Shape.run(d, both_strands=True))
         if d * alphabet.bits > 64:
             return LongVocabulary(d, alphabet.bits, alphabet.size)
-        return KeyVocabulary(partial(spectrum_keys, **given), d * alphabet.bits, word=d)
+        return KeyVocabulary(partial(spectrum_keys, **given), d * alphabet.bits, shape=Shape.run(d))
 
     def choices(self, X: Views, by: tuple[str, ...]) -> Iterator[dict[str, int]]:
         return ({"degree": d} for d in self.lengths())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..views import Views
-from .base import ATOM, Kernel, Normalized, _inverse_root, _Wrapper, bracketed
+from .base import ATOM, ClearWrapper, Kernel, Normalized, bracketed
+from .pieces import Piece, cosine, inverse_root
 from .values import MAX_LETTERS, limited, shown
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ class StringKernel(Kernel):
     def check(self, X: Views) -> None:
         self.sequences(X)
 
+    def shortest_word(self) -> int:
+        """Return the letters that a sequence must have at the least, for anything to be found in it."""
+        return 1
+
     def features(self, sequence: str) -> Iterator[tuple[int, Hashable, float]]:
         """Yield (term, feature, value) of one sequence, as the kernel is defined.
 
@@ -65,12 +70,6 @@ class StringKernel(Kernel):
         for i in range(len(codes) - k + 1):
             if (codes[i : i + k] < alphabet.size).all():
                 yield i, alphabet.decode(codes[i : i + k])
-
-    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        raise NotImplementedError
-
-    def compute_diag(self, X: Views) -> np.ndarray:
-        raise NotImplementedError
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -108,12 +107,13 @@ def _core(kernel: Kernel) -> StringKernel:
 
 
 @dataclass(eq=False, repr=False)
-class Split(_Wrapper):
+class Split(ClearWrapper):
     """A kernel seen as the sum of its parts: each is a term with a weight of its own.
 
     Parts of a normalised kernel are divided by the norms of the whole, so that they add up to it.
     """
 
+    kernel: Kernel
     by: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -138,12 +138,13 @@ class Split(_Wrapper):
 
 
 @dataclass(eq=False, repr=False)
-class Only(_Wrapper):
+class Only(ClearWrapper):
     """One part of a kernel: words of one degree, or from one position on, or both.
 
     The part of a normalised kernel is divided by the norms of the whole: part(x, y) / √(k(x, x) k(y, y)).
     """
 
+    kernel: Kernel
     degree: int | None = None
     position: int | None = None
 
@@ -159,20 +160,18 @@ class Only(_Wrapper):
         """What is chosen, as `compute_part` takes it."""
         return {"degree": self.degree, "position": self.position}
 
+    def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
+        return self.kernel.walk(replace(outer, degree=self.degree, position=self.position), X)
+
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         core = _core(self.kernel)
         part = core.compute_part(X, Y, **self.chosen)
-        if core is self.kernel:
-            return part
-        inverse_x = _inverse_root(core.compute_diag(X))
-        part *= inverse_x[:, None]
-        part *= inverse_x if Y is None else _inverse_root(core.compute_diag(Y))
-        return part
+        return part if core is self.kernel else cosine(part, core, X, Y)
 
     def compute_diag(self, X: Views) -> np.ndarray:
         core = _core(self.kernel)
         part = core.part_diag(X, **self.chosen)
-        return part if core is self.kernel else part * _inverse_root(core.compute_diag(X)) ** 2
+        return part if core is self.kernel else part * inverse_root(core.compute_diag(X)) ** 2
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         shown = ", ".join(f"{name}={value}" for name, value in self.chosen.items() if value is not None)

@@ -108,6 +108,10 @@ class RBF(VectorKernel):
     gamma: Any = None
     definite = True
 
+    @property
+    def learns_width(self) -> bool:  # type: ignore[override]
+        return isinstance(self.gamma, str)
+
     def between(self, A: Any, B: Any) -> np.ndarray:
         if isinstance(self.gamma, (list, tuple, np.ndarray)):
             roots = np.sqrt(_gammas(self.gamma, A.shape[1]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,13 +25,51 @@ WORD_LETTERS, DIFFERENT_WORDS = 6.0, 44.0
 Keys = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
+@dataclass(frozen=True)
+class Shape:
+    """How words look that compare letters at fixed distances: letters in all, and which of them are compared."""
+
+    span: int
+    #: (readings, letters compared): a gapped word is read on one strand or on both.
+    columns: np.ndarray
+    #: A word stands for its reverse complement as well.
+    both_strands: bool = False
+
+    @classmethod
+    def run(cls, k: int, both_strands: bool = False) -> Shape:
+        """Return the shape of k letters in a row."""
+        return cls(k, np.arange(k)[None], both_strands)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some letters are not compared."""
+        return self.columns.shape[1] < self.span
+
+    def text(self, letters: str, columns: np.ndarray) -> str:
+        """Return letters at their columns, and dots elsewhere."""
+        text = ["."] * self.span
+        for letter, column in zip(letters, columns, strict=True):
+            text[column] = letter
+        return "".join(text)
+
+
+#: Words of one shape: where they start in all letters (M,), which letters from there on they compare, one row for each
+#: reading (readings, letters), and their features, (M, readings · features of a reading), −1 for those that are new.
+Found = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
 class Vocabulary:
-    """Numbers for features: `fit` gives them out, `map` uses them and leaves out features without one."""
+    """Numbers for features: `fit` gives them out, `map` uses them and leaves out features without one.
+
+    That is all a vocabulary must do. One that also says where its features stand (`places`), and how they are written
+    (`texts`), is explained letter by letter.
+    """
+
+    #: How the words look, where all compare letters at the same distances.
+    shape: Shape | None = None
 
     #: Bits of the key that every feature has (`keys_of`); None where a feature may be longer than any key.
     key_bits: int | None = None
-    #: Letters of a word where the features are all words of a text, as they stand there; None where they are not.
-    word: int | None = None
 
     def keys_of(self, ids: np.ndarray) -> np.ndarray:
         """Return the keys of features that have numbers, uint64."""
@@ -57,6 +95,34 @@ class Vocabulary:
         """Count the numbered features of other sequences."""
         raise NotImplementedError
 
+    def places(self, sequences: SequenceSet) -> Iterable[Found] | None:
+        """Return where numbered features stand in some sequences; None where features have no places."""
+        return None
+
+    @property
+    def counts_runs(self) -> bool:
+        """Whether a feature is a run of letters, and counted where these letters stand and nowhere else."""
+        return self.shape is not None and not self.shape.has_gaps
+
+    @property
+    def word(self) -> int | None:
+        """Letters of a word where the features are all words of a text, as they stand there; else None."""
+        return self.shape.span if self.shape and self.counts_runs and not self.shape.both_strands else None
+
+    def letters(self, features: np.ndarray, known: SequenceSet) -> np.ndarray:
+        """Return the letters that features compare, (features, letters) uint8; `known` was fitted.
+
+        Only for vocabularies with a `shape`.
+        """
+        raise NotImplementedError
+
+    def texts(self, features: np.ndarray, known: SequenceSet) -> list[str]:
+        """Return features as text, with a dot for every letter that is not compared; `known` was fitted."""
+        if self.shape is None:
+            return [f"feature {feature}" for feature in features]
+        words = [known.alphabet.decode(row) for row in self.letters(features, known)]
+        return [self.shape.text(word, self.shape.columns[0]) for word in words] if self.shape.has_gaps else words
+
 
 class KeyVocabulary(Vocabulary):
     """Features that are keys of at most 64 bits: few bits are their own numbers, many are looked up and sorted.
@@ -69,13 +135,14 @@ class KeyVocabulary(Vocabulary):
         Bits of a key.
     growth : int
         Keys per letter, at the most.
-    word : int or None
-        Letters of a word where the keys are all words of a text.
+    shape : Shape or None
+        How the words look whose keys are extracted: `growth` keys for every word without unknown letters, in order, of
+        as many bits for each letter compared, the first letter highest. None where keys are something else.
     """
 
-    def __init__(self, keys: Keys, bits: int, growth: int = 1, word: int | None = None) -> None:
-        self.keys, self.bits, self.growth = keys, bits, growth
-        self.key_bits, self.word = bits, word
+    def __init__(self, keys: Keys, bits: int, growth: int = 1, shape: Shape | None = None) -> None:
+        self.keys, self.bits, self.growth, self.shape = keys, bits, growth, shape
+        self.key_bits = bits
         self.table = bits <= TABLE_BITS
         #: The features in order: feature number i is dictionary[i]; None where a key is its own number.
         self.dictionary: np.ndarray | None = None
@@ -167,13 +234,41 @@ class KeyVocabulary(Vocabulary):
             at = int(starts[-1][-1])
         return _rows(ids, counts, np.concatenate(starts), size, np.concatenate(powers, axis=1))
 
+    def places(self, sequences: SequenceSet) -> Iterable[Found] | None:
+        if self.shape is None:
+            return None
+        codes, offsets, span = sequences.flat_codes(), sequences.offsets, self.shape.span
+        unknown = np.concatenate([[0], np.cumsum(codes >= sequences.alphabet.size)])
+        starts = np.flatnonzero(np.arange(len(codes)) + span <= np.repeat(offsets[1:], np.diff(offsets)))
+        starts = starts[unknown[starts + span] == unknown[starts]]
+        keys = self.keys(codes, offsets)[0].reshape(len(starts), self.growth)
+        return [(starts, self.shape.columns, self._numbers(keys))]
+
+    @property
+    def counts_runs(self) -> bool:
+        return super().counts_runs and self.growth == 1  # and not its neighbours
+
+    def _numbers(self, keys: np.ndarray) -> np.ndarray:
+        if self.dictionary is None:
+            return keys.astype(np.int64)
+        if not len(self.dictionary):
+            return np.full(keys.shape, -1)
+        found = np.minimum(np.searchsorted(self.dictionary, keys), len(self.dictionary) - 1)
+        return np.where(self.dictionary[found] == keys, found, -1)
+
+    def letters(self, features: np.ndarray, known: SequenceSet) -> np.ndarray:
+        assert self.shape is not None
+        n_letters = self.shape.columns.shape[1]
+        bits = self.bits // n_letters
+        shifts = np.arange(n_letters - 1, -1, -1, dtype=np.uint64) * np.uint64(bits)
+        return ((self.keys_of(features)[:, None] >> shifts) & np.uint64((1 << bits) - 1)).astype(np.uint8)
+
 
 class LongVocabulary(Vocabulary):
     """k-mers of any length, numbered by doubling: a long k-mer is a pair of shorter ones that have numbers."""
 
     def __init__(self, k: int, bits: int, size: int) -> None:
-        self.k, self.size, self.bits = k, size, bits
-        self.word = k
+        self.k, self.size, self.bits, self.shape = k, size, bits, Shape.run(k)
         self.dictionaries: list[np.ndarray] = []
 
     def _letters(self, sequences: SequenceSet) -> tuple[np.ndarray, np.ndarray, int, int]:
@@ -205,12 +300,42 @@ class LongVocabulary(Vocabulary):
         starts = count_table(keys, starts, np.zeros(max(1, size), np.int64), ids, counts, 0)
         return _rows(ids, counts, starts, size)
 
+    def places(self, sequences: SequenceSet) -> Iterable[Found]:
+        assert self.shape is not None
+        starts, ids = self._starts(sequences)
+        return [(starts, self.shape.columns, ids[:, None])]
+
+    def _starts(self, sequences: SequenceSet) -> tuple[np.ndarray, np.ndarray]:
+        from .._fast.kmers import long_ids
+
+        ids = long_ids(*self._letters(sequences), self.dictionaries)[0]
+        starts = np.flatnonzero(ids >= 0)
+        return starts, ids[starts]
+
+    def letters(self, features: np.ndarray, known: SequenceSet) -> np.ndarray:
+        starts, ids = self._starts(known)
+        first = np.zeros(len(self.dictionaries[-1]), np.int64)
+        first[ids[::-1]] = starts[::-1]
+        return known.flat_codes()[first[features][:, None] + np.arange(self.k)]
+
 
 class WordVocabulary(Vocabulary):
-    """Words of text; `words` says how a text is cut."""
+    """Words of text.
 
-    def __init__(self, words: Callable[[str], list[str]]) -> None:
-        self.words = words
+    Parameters
+    ----------
+    words : callable
+        Cuts a text into words.
+    spans : callable or None
+        Returns (start, stop, word) of every word of a text, in characters; None where words have no places.
+    """
+
+    def __init__(
+        self,
+        words: Callable[[str], list[str]],
+        spans: Callable[[str], list[tuple[int, int, str]]] | None = None,
+    ) -> None:
+        self.words, self.spans = words, spans
         #: The number of every word.
         self.numbers: dict[str, int] = {}
 
@@ -240,6 +365,23 @@ class WordVocabulary(Vocabulary):
             powers.append((len(values), values.sum(), values @ values))
         flat = (np.concatenate([np.zeros(0, np.int32), *ids]), np.concatenate([np.zeros(0), *counts]))
         return Rows(*flat, np.array(starts), len(self.numbers), np.array(powers, dtype=np.float64).reshape(-1, 3).T)
+
+    def places(self, sequences: SequenceSet) -> Iterable[Found] | None:
+        if self.spans is None:
+            return None
+        found: dict[int, list[tuple[int, int]]] = {}
+        for first, text in zip(sequences.offsets, sequences, strict=False):
+            sizes = [len(c.encode(sequences.alphabet.encoding, "surrogateescape")) for c in text]
+            byte = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+            for start, stop, word in self.spans(text):
+                place = (int(first + byte[start]), self.numbers.get(word, -1))
+                found.setdefault(int(byte[stop] - byte[start]), []).append(place)
+        tables = [(size, np.array(places, np.int64)) for size, places in found.items()]
+        return [(table[:, 0], np.arange(size)[None], table[:, 1:]) for size, table in tables]
+
+    def texts(self, features: np.ndarray, known: SequenceSet) -> list[str]:
+        words = list(self.numbers)
+        return [words[feature] for feature in features]
 
 
 def _rows(

@@ -66,6 +66,7 @@ class WeightedDegree(StringKernel):
     always_shown = ("degree",)
 
     splits = ("degree", "position")
+    word_kind = "placed"
 
     @property
     def gram_kind(self) -> str:  # type: ignore[override]
@@ -77,6 +78,10 @@ class WeightedDegree(StringKernel):
         # the default weights of distances are the coefficients of a cosine sum that is nowhere negative
         # (Rogosinski and Szegő), other weights need not be
         return not self.shift or self.shift_weights is None
+
+    @property
+    def even_norm(self) -> bool:  # type: ignore[override]
+        return not self.shift
 
     # -- parameters --------------------------------------------------------------------------------------------------
 

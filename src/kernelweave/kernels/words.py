@@ -52,12 +52,21 @@ class BagOfWords(ExplicitKernel):
         check_values(self)
         if not isinstance(self.delimiters, str) or not self.delimiters:
             raise InputError(f"BagOfWords needs a string of delimiters such as ' ,.'; got {self.delimiters!r}.")
-        return [(1.0, WordVocabulary(self.cut))]
+        return [(1.0, WordVocabulary(self.cut, self.spans))]
 
     def cut(self, text: str) -> list[str]:
         """Return the words of a text, in order."""
         text = text.lower() if self.lower else text
         return [word for word in re.split(f"[{re.escape(self.delimiters)}]", text) if word]
+
+    def spans(self, text: str) -> list[tuple[int, int, str]]:
+        """Return (start, stop, word as the kernel knows it) of the words of a text, in characters."""
+        lowered, origin = text, list(range(len(text) + 1))
+        if self.lower:  # some capitals have a small form of two characters
+            lowered = text.lower()
+            origin = [i for i, character in enumerate(text) for _ in character.lower()]
+        found = re.finditer(f"[^{re.escape(self.delimiters)}]+", lowered)
+        return [(origin[match.start()], origin[match.end() - 1] + 1, match.group()) for match in found]
 
     def features(self, sequence: str) -> Iterator[tuple[int, Hashable, float]]:
         found = self.cut(sequence)

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from ..errors import InputError
 from ..explain.normals import label_of
-from ..io.support import requests_of, seen_through
+from ..io.support import requests_of
 from ..kernels.values import typed
 from ..sequences import SequenceSet
 from ..views import Views
@@ -193,8 +193,8 @@ def sequences_by_view(model: Any, views: Views) -> dict[Hashable, SequenceSet]:
         try:
             for path, leaf in requests_of(term, views):
                 if leaf.reads == "sequences" and label_of(path) not in found:
-                    support = seen_through(model._support_views, path).sequences(leaf.alphabet)
-                    found[label_of(path)] = seen_through(views, path).sequences_like(support)
+                    support = model._support_views.through(path).sequences(leaf.alphabet)
+                    found[label_of(path)] = views.through(path).sequences_like(support)
         except InputError:  # a loaded model holds only what its terms with a positive weight read
             continue
     return found

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..errors import InputError
 from ..estimators.compiled import Compiled, Part, TablePart
-from ..kernels import Kernel, On, WeightedDegree
+from ..kernels import Kernel
+from ..kernels.pieces import readers
 from ..parallel import for_blocks
 from ..sequences import Alphabet, SequenceSet
-from ..views import DictViews, Views, as_views
+from ..views import DictViews, Path, Views, as_views
 
 #: Windows that are cut out at a time.
 CUT = 1 << 14
@@ -36,12 +37,10 @@ class WindowModel:
 
     def __init__(self, model: Any, window: int | None = None, machine: int = 0, n_jobs: int = 1) -> None:
         _, used = model._used()
-        path, leaf = _one_view([model._terms[m] for m in used])
-        self._path, self.machine, self.n_jobs = path, machine, n_jobs
         support: Views = model._support_views
-        for columns in path:
-            support = support.select(columns)
-        self.support: SequenceSet = support.sequences(leaf.alphabet)
+        path, leaf = _one_view([model._terms[m] for m in used], support)
+        self._path, self.machine, self.n_jobs = path, machine, n_jobs
+        self.support: SequenceSet = support.through(path).sequences(leaf.alphabet)
         self.alphabet: Alphabet = self.support.alphabet
         self.window = self._window(window)
         if getattr(model, "_compiled", None) is None:
@@ -66,8 +65,7 @@ class WindowModel:
         """The factor of windows without unknown letters, where the part can be slid along a sequence."""
         if not isinstance(part, TablePart) or not all(tables.exact for _, tables in part.tables):
             return None
-        norms = [leaf for _, kernel in part.family.norms for leaf in kernel.leaves()]
-        if any(not isinstance(leaf, WeightedDegree) or leaf.shift for leaf in norms):
+        if not all(leaf.even_norm for norm in part.family.piece.norms for leaf in norm.kernel.leaves()):
             return None  # the norm is another one in every window
         one = self._views(np.zeros((1, self.window), np.uint8))
         roots = part.family.roots(one)
@@ -127,9 +125,9 @@ class WindowModel:
         return out
 
 
-def _one_view(terms: list[Kernel]) -> tuple[tuple[Any, ...], Any]:
+def _one_view(terms: list[Kernel], X: Views) -> tuple[Path, Any]:
     """Return the one path of columns that all terms look through, and one of the kernels at its end."""
-    found = [pair for term in terms for pair in _paths(term, ())]
+    found = [pair for term in terms for pair in readers(term, X)]
     numbers = [leaf for _, leaf in found if leaf.reads != "sequences"]
     if numbers:
         raise InputError(
@@ -150,10 +148,3 @@ def _one_view(terms: list[Kernel]) -> tuple[tuple[Any, ...], Any]:
     ):
         raise InputError(f"A scan needs a model of one sequence view; this one looks at the columns {path}.")
     return path, leaf
-
-
-def _paths(kernel: Any, path: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], Any]]:
-    if isinstance(kernel, On):
-        return _paths(kernel.kernel, (*path, kernel.columns))
-    inner = getattr(kernel, "kernels", None) or ([kernel.kernel] if hasattr(kernel, "kernel") else [])
-    return [pair for part in inner for pair in _paths(part, path)] if inner else [(path, kernel)]

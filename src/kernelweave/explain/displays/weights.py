@@ -77,7 +77,7 @@ class KernelWeightsDisplay(Display):
         """Draw the weights of a fitted model; `options` are those of `plot`."""
         machine = machine_of(model)
         classes = machine.classes_ if machine.weights_.ndim == 2 else None
-        places = places_of(machine._terms)
+        places = places_of(machine._terms, machine._support_views)
         return cls(machine.weights_, machine.term_names_, places=places, classes=classes).plot(ax, **options)
 
     @classmethod
