@@ -146,3 +146,11 @@ def test_single_precision_reaches_tight_gaps_by_values_computed_anew(monkeypatch
     monkeypatch.setattr(DenseGram, "safe_quad", lambda self, coef, exact=False: loose(self, coef))
     with pytest.warns(ConvergenceWarning, match="stalled"):
         assert model.fit(X, y).gap_ > 1e-5
+
+
+def test_functions_whose_matrices_are_held_in_single_precision_are_kernels_still(monkeypatch):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(60, 2)) + 5.0, rng.random(60) < 0.5
+    evaluate = DenseGram.compute
+    monkeypatch.setattr(DenseGram, "compute", lambda *given, **o: evaluate(*given, **o | {"dtype": np.float32}))
+    assert np.isfinite(MKLClassifier(lambda A, B: A @ B.T).fit(X, y).gap_)
