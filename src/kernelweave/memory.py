@@ -17,9 +17,9 @@ def budget_bytes(memory: str | int | float | None) -> int:
         return available_bytes() // 2
     if isinstance(memory, str):
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*", memory)
-        if match and match[2].upper() in _UNITS:
+        if match and match[2].upper() in _UNITS and len(match[1]) < 300:
             return int(float(match[1]) * _UNITS[match[2].upper()])
-    elif isinstance(memory, (int, float)) and memory > 0:
+    elif isinstance(memory, (int, float)) and 0 < memory < float("inf"):
         return int(memory)
     raise InputError(f'memory must be like "2GB", a number of bytes, or None; got {memory!r}.')
 

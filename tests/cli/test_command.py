@@ -9,8 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from kernelweave import load
+from kernelweave import InputError, load
+from kernelweave.cli.app import cli
+from kernelweave.memory import budget_bytes
 
 DATA = Path(__file__).parents[1] / "data"
 NUMBERS = ("--kernel", "RBF(0.01).on('age') + Linear().on('gc')")
@@ -242,3 +245,19 @@ def test_printed_kernels_show_their_lengths(folder, kw):
         assert parse(text) == parse(text.partition("(")[0] + "()")
     done = kw("fit", "pos.fa", "neg.fa", "--kernel", "WeightedDegree() + Spectrum()")
     assert "WeightedDegree(degree=20) + Spectrum(k=6)" in done.stdout
+
+
+@pytest.mark.parametrize("line", [f"tol = {'1' * 400}", f"memory = '{'1' * 400}'", "memory = 'infinity'"], ids=len)
+def test_run_files_with_numbers_of_any_length(kw, folder, line):
+    (folder / "run.toml").write_text(
+        f"[fit]\nfiles = ['pos.fa', 'neg.fa']\noutput = 'm.kw'\n{line}\n", encoding="utf-8"
+    )
+    result = CliRunner().invoke(cli, ["fit", "--run", "run.toml"])
+    assert result.exit_code in (2, 3), result.output
+    assert isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("memory", [float("inf"), float("nan"), "1" * 400])
+def test_memory_without_end_is_refused(memory):
+    with pytest.raises(InputError, match="memory must be like"):
+        budget_bytes(memory)

@@ -85,7 +85,8 @@ def _check_kind(path: str, key: str, value: Any, parameter: click.Parameter) -> 
     elif whole or isinstance(parameter.type, (click.types.FloatParamType, Seconds, Norm)):
         number = (int, str) if whole else (int, float, str)
         what = "a whole number" if whole else "a number or a name" if isinstance(parameter.type, Norm) else "a number"
-        fits = isinstance(value, number) and not isinstance(value, bool)
+        huge = isinstance(value, int) and abs(value) >= 10**300  # no number of the machine
+        fits = isinstance(value, number) and not isinstance(value, bool) and not huge
     else:
         what, fits = "text", isinstance(value, str)
     if not fits or "\0" in str(value):
