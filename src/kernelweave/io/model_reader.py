@@ -89,7 +89,8 @@ class StoredModel:
         for key in given:
             if key not in known or key == "kernel":
                 raise damaged(f"{name} has no parameter {key[:40]!r}")
-        shared = given.get("weights", "shared") in ("shared", "per_class")
+        weights = given.get("weights", "shared")
+        shared = isinstance(weights, str) and weights in ("shared", "per_class")
         jobs = given.get("n_jobs")
         threads = jobs is None or (isinstance(jobs, int) and not isinstance(jobs, bool))
         if not shared or not threads or not isinstance(given.get("learn_C", False), bool):
