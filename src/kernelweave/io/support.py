@@ -224,6 +224,8 @@ class Unpacker:
         _, width, *names = fields(node, "the data", kind=str, width=int, data=str, indices=str, indptr=str)
         indptr = self.take(names[2], "i", self.n + 1)
         indices, values = self.take(names[1], "i", None), self.take(names[0], "biuf", None)
+        if values.dtype == np.float16:
+            raise damaged("the entries of a sparse matrix are of a type that no matrix has")
         if indptr[0] != 0 or indptr[-1] != len(indices) or len(values) != len(indices) or not grows(indptr):
             raise damaged("the rows of a sparse matrix do not fit its entries")
         self._labels(width)
