@@ -261,3 +261,17 @@ def test_places_in_bed_files_are_plain_digits(start, tmp_path):
     (tmp_path / "a.bed").write_text(f"chr1\t{start}\t{'9' * 18}\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 1: a BED row"):
         read_regions(tmp_path / "a.bed")
+
+
+@pytest.mark.parametrize("offset", [None, [], [0.0], {"array": "float64", "values": []}, "0", 1e300])
+def test_an_offset_that_is_not_that_of_the_machine_is_refused(offset, tmp_path):
+    model = kw.MKLOneClass("RBF(0.5)").fit(np.random.default_rng(0).normal(size=(20, 2)))
+    kw.save(model, tmp_path / "m.kw")
+    with zipfile.ZipFile(tmp_path / "m.kw") as file:
+        found = {name: file.read(name) for name in file.namelist()}
+    manifest = json.loads(found["model.json"])
+    assert "offset_" in manifest["attributes"]
+    manifest["attributes"]["offset_"] = offset
+    (tmp_path / "crafted.kw").write_bytes(packed(found | {"model.json": json.dumps(manifest).encode()}))
+    with pytest.raises(ModelFormatError, match="damaged"):
+        kw.load(tmp_path / "crafted.kw")

@@ -16,6 +16,7 @@ from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL, learned_expression
 from ..estimators.trained import MOST, Trained
 from ..kernels import Identity, Kernel, parse
+from ..kernels.values import same_value
 from ..mkl.widths import Widths
 from .kept import NotKept
 from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
@@ -202,7 +203,7 @@ class StoredModel:
             if not ATTRIBUTE.fullmatch(key) or key in PLACED or hasattr(type(model), key):
                 raise damaged(f"{key[:40]!r} is not an attribute of a model")
             setattr(model, key, decode(node, made_kinds()))
-        if hasattr(model, "nu") and getattr(model, "offset_", None) != -model.intercept_[0]:
+        if hasattr(model, "nu") and not same_value(getattr(model, "offset_", None), -model.intercept_[0]):
             raise damaged("its offset is not that of its machine")
         model._last = []
 
