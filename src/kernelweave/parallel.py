@@ -17,17 +17,21 @@ from typing import Any
 
 from . import clock
 
-#: More threads than any machine has cores; more are not started, whatever is asked for.
-MAX_JOBS = 4096
+#: Threads that are started where they are asked for, however few cores there are; more only where there are more cores.
+MAX_JOBS = 32
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def count_jobs(n_jobs: int | None) -> int:
     """Turn scikit-learn's `n_jobs` (None, -1, or a count) into a number of threads."""
     if n_jobs is None:
         return 1
-    if n_jobs < 0:
-        return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    return max(1, min(n_jobs, MAX_JOBS))
+    cores = count_cores()
+    return cores if n_jobs < 0 else max(1, min(n_jobs, max(MAX_JOBS, cores)))
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
@@ -82,7 +86,8 @@ class _BlasLimit:
                     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
                     self.controller = ThreadpoolController()
-                self.limit = self.controller.limit(limits=n_jobs, user_api="blas")
+                # every thread of BLAS takes memory at once and for good, and a missing one ends the process
+                self.limit = self.controller.limit(limits=min(n_jobs, count_cores()), user_api="blas")
 
     def leave(self) -> None:
         with self.lock:
