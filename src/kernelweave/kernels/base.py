@@ -108,6 +108,19 @@ class Kernel(BaseEstimator):
         """Return this kernel seen through some columns or one view only."""
         return On(self, columns)
 
+    def part(self, start: int = 0, stop: int | None = None) -> Kernel:
+        """Return this kernel seen on ``sequence[start:stop]`` only: numbers below 0 count from the end.
+
+        Examples
+        --------
+        >>> from kernelweave import Spectrum
+        >>> Spectrum(k=2).part(0, 60) + Spectrum(k=2).part(-40)
+        Spectrum(k=2).part(0, 60) + Spectrum(k=2).part(-40)
+        """
+        from .parts import Part
+
+        return Part(self, start, stop)
+
     def normalized(self) -> Kernel:
         """Return the cosine of this kernel: k(x, y) / √(k(x, x) k(y, y))."""
         return Normalized(self)
@@ -204,6 +217,10 @@ class Sum(_Several):
     def on(self, columns: Columns) -> Kernel:
         """Return the sum of every summand on those columns, still as separate terms."""
         return Sum(tuple(kernel.on(columns) for kernel in self.kernels))
+
+    def part(self, start: int = 0, stop: int | None = None) -> Kernel:
+        """Return the sum of every summand on those letters, still as separate terms."""
+        return Sum(tuple(kernel.part(start, stop) for kernel in self.kernels))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return " + ".join(bracketed(kernel, SUM) for kernel in self.kernels)
@@ -359,6 +376,9 @@ class On(ClearWrapper):
 
     def split(self, *by: str) -> Kernel:
         return On(self.kernel.split(*by), self.columns)
+
+    def part(self, start: int = 0, stop: int | None = None) -> Kernel:
+        return On(self.kernel.part(start, stop), self.columns)
 
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         return self.kernel.terms_on(self.columns, X)

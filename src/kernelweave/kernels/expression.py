@@ -20,7 +20,7 @@ MAX_LENGTH = 20_000_000
 MAX_ITEMS = 100_000
 #: Bits of the largest whole number that is read; what a parameter takes is far less.
 MAX_BITS = 1024
-_METHODS = ("on", "normalized", "split", "only")
+_METHODS = ("on", "part", "normalized", "split", "only")
 
 
 def parse(text: str, matrices: dict[str, Any] | None = None) -> Kernel:
@@ -223,7 +223,8 @@ class _Reader:
 
     def _method(self, owner: Any, func: ast.Attribute) -> Any:
         if not isinstance(owner, Kernel) or func.attr not in _METHODS or not hasattr(owner, func.attr):
-            raise self._error(func, f".{func.attr} is not something a kernel can do; there are .on and .normalized")
+            can = ", ".join(f".{name}" for name in _METHODS)
+            raise self._error(func, f".{func.attr} is not something a kernel can do; there are {can}")
         return getattr(owner, func.attr)
 
     def _precomputed(self, args: list[Any], kwargs: dict[str, Any]) -> Precomputed:

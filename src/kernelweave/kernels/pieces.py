@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..views import Path, Views
+from ..views import Letters, Path, Views
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -61,10 +61,13 @@ def pieces(term: Kernel, X: Views) -> list[Piece]:
 
 
 def readers(kernel: Kernel, X: Views, path: Path = ()) -> Iterator[tuple[Path, Kernel]]:
-    """Yield the kernels at the ends of an expression, each with the columns that it is seen through."""
+    """Yield the kernels at the ends of an expression, each with the columns that it is seen through.
+
+    Of a column of sequences all letters are meant, also where a kernel sees a part of them only.
+    """
     for piece in kernel.walk(Piece(kernel, path), X):
         if not piece.core.inside:
-            yield piece.path, piece.core
+            yield tuple(columns for columns in piece.path if not isinstance(columns, Letters)), piece.core
         for part in piece.core.inside:
             yield from readers(part, X, piece.path)
 

@@ -54,6 +54,9 @@ class PerFeature(ClearWrapper):
     def compute_diag(self, X: Views) -> np.ndarray:
         return Sum(self.terms(X)).compute_diag(X)
 
+    def part(self, start: int = 0, stop: int | None = None) -> Kernel:
+        return PerFeature(self.kernel.part(start, stop))
+
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         return limited((self.kernel.on(label) for label in X.labels), f"{self!r} on {len(X.labels):,} columns")
 

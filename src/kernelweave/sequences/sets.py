@@ -278,6 +278,38 @@ class SequenceSet:
             self.alphabet, buffer, n, length, offsets, self.packed, unknown, self.notes, None, source, at
         )
 
+    def part(self, start: int = 0, stop: int | None = None) -> SequenceSet:
+        """Return ``sequence[start:stop]`` of every sequence, as Python cuts text: numbers below 0 count from the end.
+
+        Examples
+        --------
+        >>> from kernelweave.sequences import as_sequences
+        >>> list(as_sequences(["ACGTACGT", "GGATC"], "dna").part(-3))
+        ['CGT', 'ATC']
+        """
+        lengths = self.lengths
+        low = _counted(start, lengths)
+        high = np.maximum(low, lengths if stop is None else _counted(stop, lengths))
+        offsets = offsets_of(high - low)
+        return self._cut_out(self.offsets[:-1] + low, offsets)
+
+    def _cut_out(self, first: np.ndarray, offsets: np.ndarray) -> SequenceSet:
+        """The letters from first[i] on of every sequence, as many as the new offsets say; unpacked block by block."""
+        from .._fast.packing import gather
+
+        buffers = [np.empty(0, np.uint8)]
+        unknown = [_NO_POSITIONS]
+        for at in range(0, self.n, _BLOCK_ROWS):
+            rows = slice(at, min(at + _BLOCK_ROWS, self.n))
+            cuts = offsets[rows.start : rows.stop + 1] - offsets[rows.start]
+            codes = np.empty(int(cuts[-1]), np.uint8)
+            gather(self._slice(rows).flat_codes(), first[rows] - self.offsets[rows.start], codes, cuts)
+            if self.packed:
+                unknown.append(offsets[rows.start] + np.flatnonzero(codes == UNKNOWN))
+            buffers.append(pack_codes(codes, PACKING, cuts) if self.packed else codes)
+        kept = np.concatenate(unknown) if self.packed else _NO_POSITIONS
+        return self._like(np.concatenate(buffers), self.n, offsets, kept)
+
     # -- other forms -----------------------------------------------------------------------------------------------
 
     def pack(self) -> SequenceSet:
@@ -363,3 +395,8 @@ class SequenceSet:
         if self.path is None:
             raise InputError("This set is in memory; only a set from SequenceSet.open(path) has a file to verify.")
         verify_file(self.path)
+
+
+def _counted(place: int, lengths: np.ndarray) -> np.ndarray:
+    """Where a place lies in sequences of these lengths, as slices of text count."""
+    return np.minimum(place, lengths) if place >= 0 else np.maximum(lengths + place, 0)
