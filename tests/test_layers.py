@@ -31,6 +31,7 @@ LAYERS = {
         "progress",
         "sequences",
         "validation",
+        "letters",
         "views",
     ),
     1: ("gram",),

@@ -7,7 +7,6 @@ Every container a user may hand over becomes a `Views` once, at the door
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,20 +19,8 @@ if TYPE_CHECKING:
     from .sequences import Alphabet, SequenceSet
 
 Columns = Hashable | Sequence[Hashable] | slice
-#: Columns, columns of what they show, and so on; in the end perhaps some letters of each sequence (`Letters`).
+#: Columns, columns of what they show, and so on; in the end perhaps some `Letters` of each sequence.
 Path = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Letters:
-    """Which letters of a sequence are seen: those of ``sequence[start:stop]``."""
-
-    start: int = 0
-    stop: int | None = None
-
-    def __repr__(self) -> str:
-        first = str(self.start or "")
-        return f"letters[{first}:{'' if self.stop is None else self.stop}]"
 
 
 class Views:
@@ -59,7 +46,7 @@ class Views:
         """Return the samples as seen through columns of columns."""
         seen: Views = self
         for columns in path:
-            seen = LetterViews(seen, columns) if isinstance(columns, Letters) else seen.select(columns)
+            seen = columns.of(seen) if hasattr(columns, "of") else seen.select(columns)
         return seen
 
     def rows(self, index: np.ndarray) -> Views:
@@ -330,46 +317,6 @@ class SequenceViews(Views):
 
     def native(self) -> Any:
         return self.data
-
-
-class LetterViews(Views):
-    """Some letters of every sequence of one column."""
-
-    labels = (0,)
-
-    def __init__(self, whole: Views, letters: Letters) -> None:
-        super().__init__()
-        self.whole, self.letters = whole, letters
-
-    def __len__(self) -> int:
-        return len(self.whole)
-
-    def select(self, columns: Columns) -> Views:
-        raise InputError(f"Parts of sequences have no columns, so .on({columns!r}) belongs outside of .part(...).")
-
-    def rows(self, index: np.ndarray) -> Views:
-        return LetterViews(self.whole.rows(index), self.letters)
-
-    def matrix(self) -> np.ndarray | sparse.csr_array:
-        raise InputTypeError("This kernel needs numbers, but .part(...) chooses letters of sequences.")
-
-    def column(self) -> Any:
-        return self.sequences()
-
-    def native(self) -> Any:
-        return list(self.sequences())
-
-    def sequences(self, alphabet: str | Alphabet = "auto") -> SequenceSet:
-        return self._part(self.whole.sequences(alphabet))
-
-    def sequences_like(self, others: SequenceSet) -> SequenceSet:
-        return self._part(self.whole.sequences_like(others))
-
-    def _part(self, found: SequenceSet) -> SequenceSet:
-        def make(whole: SequenceSet) -> SequenceSet:
-            return whole.part(self.letters.start, self.letters.stop)
-
-        return found.derived(repr(self.letters), make)
 
 
 def as_views(X: Any) -> Views:

@@ -109,14 +109,7 @@ class Kernel(BaseEstimator):
         return On(self, columns)
 
     def part(self, start: int = 0, stop: int | None = None) -> Kernel:
-        """Return this kernel seen on ``sequence[start:stop]`` only: numbers below 0 count from the end.
-
-        Examples
-        --------
-        >>> from kernelweave import Spectrum
-        >>> Spectrum(k=2).part(0, 60) + Spectrum(k=2).part(-40)
-        Spectrum(k=2).part(0, 60) + Spectrum(k=2).part(-40)
-        """
+        """Return this kernel seen on ``sequence[start:stop]`` only: numbers below 0 count from the end."""
         from .parts import Part
 
         return Part(self, start, stop)

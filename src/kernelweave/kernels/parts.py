@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import InputError
-from ..views import Letters, Views
+from ..letters import Letters
+from ..views import Views
 from .base import ATOM, ClearWrapper, Kernel, bracketed
 from .pieces import Piece
 from .values import shown
@@ -20,6 +21,12 @@ class Part(ClearWrapper):
 
     Numbers below 0 count from the end, so that sequences of any length have a first and a last part. Positions count
     from the first letter of the part.
+
+    Examples
+    --------
+    >>> from kernelweave import Spectrum
+    >>> Spectrum(k=2).part(0, 60) + Spectrum(k=2).part(-40)
+    Spectrum(k=2).part(0, 60) + Spectrum(k=2).part(-40)
     """
 
     kernel: Kernel
@@ -41,7 +48,7 @@ class Part(ClearWrapper):
             raise InputError(f"{self!r} sees no letters: {self.stop} is not behind {self.start}.")
 
     def _seen(self, X: Views) -> Views:
-        return X.through((Letters(self.start, self.stop),))
+        return Letters(self.start, self.stop).of(X)
 
     def check(self, X: Views) -> None:
         self.kernel.check(self._seen(X))

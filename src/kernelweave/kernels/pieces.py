@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..views import Letters, Path, Views
+from ..letters import Letters
+from ..views import Path, Views
 
 if TYPE_CHECKING:
     from .base import Kernel

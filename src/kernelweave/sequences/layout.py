@@ -84,3 +84,8 @@ def row_indices(key: Any, n: int) -> np.ndarray:
     if outside.size:
         raise IndexError(f"Row {outside[0]} is outside a set of {n} sequences.")
     return np.where(rows < 0, rows + n, rows)
+
+
+def counted(place: int, lengths: np.ndarray) -> np.ndarray:
+    """Return where a place lies in sequences of these lengths, as slices of text count."""
+    return np.minimum(place, lengths) if place >= 0 else np.maximum(lengths + place, 0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from .alphabet import UNKNOWN, Alphabet
-from .layout import PACKING, Notes, common_length, offsets_of, pack_codes, row_indices, row_starts
+from .layout import PACKING, Notes, common_length, counted, offsets_of, pack_codes, row_indices, row_starts
 from .rules import lengths_error
 
 if TYPE_CHECKING:
@@ -288,8 +288,8 @@ class SequenceSet:
         ['CGT', 'ATC']
         """
         lengths = self.lengths
-        low = _counted(start, lengths)
-        high = np.maximum(low, lengths if stop is None else _counted(stop, lengths))
+        low = counted(start, lengths)
+        high = np.maximum(low, lengths if stop is None else counted(stop, lengths))
         offsets = offsets_of(high - low)
         return self._cut_out(self.offsets[:-1] + low, offsets)
 
@@ -395,8 +395,3 @@ class SequenceSet:
         if self.path is None:
             raise InputError("This set is in memory; only a set from SequenceSet.open(path) has a file to verify.")
         verify_file(self.path)
-
-
-def _counted(place: int, lengths: np.ndarray) -> np.ndarray:
-    """Where a place lies in sequences of these lengths, as slices of text count."""
-    return np.minimum(place, lengths) if place >= 0 else np.maximum(lengths + place, 0)
