@@ -66,6 +66,14 @@ def test_rows_40_41_what_is_no_kernel_is_refused(K, change, message):
         Precomputed(change(K))(np.arange(6))
 
 
+def test_clipping_leaves_no_negative_eigenvalue_in_single_precision(rng):
+    A = rng.normal(size=(9, 3)) + 300.0  # far from the origin: centred, the rounding of a large entry is large
+    K = (A @ A.T).astype(np.float32)
+    clipped = Precomputed(K, psd="clip")(np.arange(9))
+    assert np.linalg.eigvalsh(K.astype(np.float64))[0] < -1e-3
+    assert np.linalg.eigvalsh(clipped)[0] > -1e-8
+
+
 def test_indefinite_matrices_on_request(K, rng):
     bad = K - 0.5 * np.eye(6)
     clipped = Precomputed(bad, psd="clip")(np.arange(6))

@@ -171,6 +171,8 @@ def _checked(K: Any, psd: str, name: str) -> np.ndarray:
 
 
 def _clipped(K: np.ndarray) -> np.ndarray:
+    # in double precision: rounded to single, it would have negative eigenvalues again, large beside a centred kernel
+    K = K.astype(np.float64)
     values, vectors = np.linalg.eigh(K[: K.shape[1]])
     positive = vectors[:, values > 0]
     return (K @ positive) @ positive.T  # on the training block this is V max(λ, 0) V'
