@@ -75,6 +75,7 @@ class DualState:
             square -= float(self.coef @ (self.f - f))
             machine = replace(machine, C=0.5 / (machine.soft + 0.5 / machine.C), soft=None)
         b = machine.loss.intercept(machine.y, f, machine.C)
+        lower -= abs(b * (float(self.coef.sum()) - machine.loss.total))  # what the last digits of Σ coef may hide
         upper = machine.upper(f, b, square)
         return DualState(self.coef, self.f, b, upper, lower, self.final, self.n_steps, self.memory)
 
