@@ -111,7 +111,7 @@ def scan(model_path: str, fasta: str, jobs: int) -> None:
     size = os.path.getsize(fasta) / 1e6
     list(Scanner(model, block=2000).blocks(_first(fasta)))  # compiles
     before = peak()
-    size_of_tables = model._compiled.nbytes / 1e6
+    size_of_tables = model.fitted_.prepared.nbytes / 1e6
     print(f"  {len(model.support_):,} support sequences: tables {size_of_tables:.0f} MB in {compiling:.2f} s")
     for name, options in (("every window, one strand", {"strands": "+"}), ("every AG, both strands", {"at": "AG"})):
         scanner = Scanner(model, n_jobs=jobs, **options)
@@ -127,7 +127,7 @@ def scan(model_path: str, fasta: str, jobs: int) -> None:
     starts = np.random.default_rng(2).integers(0, min(len(text), 1 << 20) - LENGTH, 1000)
     plain = kw.load(model_path)  # no tables: so few windows are compared with the support pair by pair
     cut = plain.decision_function([text[s : s + LENGTH] for s in starts])
-    assert getattr(plain, "_compiled", None) is None
+    assert plain.fitted_.prepared is None
     first = Scanner(model, strands="+", regions=[("III", 0, 1 << 20)]).blocks(fasta)
     scores = np.concatenate([hits.scores for block, _ in first for hits in block])
     away = np.abs(scores[starts] - cut).max()

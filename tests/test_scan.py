@@ -91,7 +91,7 @@ def naive(model, records, strands="+-"):
         for strand in strands:
             windows = cut(row, strand)
             scores = model.decision_function(windows) if windows else []
-            assert getattr(model, "_compiled", None) is None, "the reference must not use the tables it judges"
+            assert model.fitted_.prepared is None, "the reference must not use the tables it judges"
             found |= {(name, i, strand): score for i, score in enumerate(scores)}
     return found
 
@@ -145,7 +145,7 @@ def test_threads_and_blocks_give_the_same_bits(model, monkeypatch):
     records = some_records(unknown=0.0)
     expected = flat(scan_file(model, stream(records)))
     monkeypatch.setattr("kernelweave.scan.sliding.FEWEST", 17)
-    monkeypatch.setattr("kernelweave.scan.sliding.CUT", 5)
+    monkeypatch.setattr("kernelweave.gram.prepared.CUT", 5)
     for n_jobs, block in ((1, 50), (2, 1 << 20), (3, 301)):
         assert flat(scan_file(model, stream(records), n_jobs=n_jobs, block=block)) == expected
 
@@ -155,7 +155,7 @@ def test_other_machines_and_classes():
     for machine in (MKLRegressor, MKLOneClass):
         model = fit(WD(3), machine)
         got = flat(scan_file(model, stream(records), strands="+"))
-        expected = without_tables(model)._decide(cut(records[0][1], "+"))[:, 0]
+        expected = without_tables(model).fitted_.decide(cut(records[0][1], "+"))[:, 0]
         np.testing.assert_allclose([got["r0", i, "+"] for i in range(len(expected))], expected, atol=1e-9)
     model = fit(WD(3), n_classes=3)
     got = flat(scan_file(model, stream(records), strands="+", label=2))

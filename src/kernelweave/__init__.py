@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "estimators": ("MKLClassifier", "MKLOneClass", "MKLRegressor"),
+    "estimators": ("FittedModel", "MKLClassifier", "MKLOneClass", "MKLRegressor", "fitted_model"),
     # apart, because they load more of scikit-learn than the machines do
     "estimators.compare": ("compare_solvers",),
     "estimators.markov": ("PositionalMarkovChain",),

@@ -95,7 +95,7 @@ def test_an_older_file_does_not_know(folder, kw):
 
     kw("fit", *TABLE)
     model = load("model.kw")
-    model._trained = None  # as in files of the first version
+    model.trained_ = None  # as in files of the first version
     kernelweave.save(model, "old.kw")
     assert (
         "It is not known whether the model was trained on these samples" in kw("predict", "old.kw", "table.csv").stderr

@@ -17,7 +17,7 @@ from kernelweave import (
     save,
 )
 from kernelweave.errors import MemoryBudgetError
-from kernelweave.estimators import base
+from kernelweave.estimators import fitted
 from kernelweave.gram import feature_map, tables
 from kernelweave.sequences import SequenceSet, as_sequences
 
@@ -59,7 +59,7 @@ def test_the_same_decisions(case, data):
     model = MKLClassifier(CASES[case], norm=2, tol=1e-2).fit(X, labels(X))
     plain = model.decision_function(new)
     assert model.compile() is model
-    assert model._compiled.nbytes > 0 or case == "other"
+    assert model.fitted_.prepared.nbytes > 0 or case == "other"
     np.testing.assert_allclose(model.decision_function(new), plain, rtol=1e-9, atol=1e-9)
 
 
@@ -115,18 +115,18 @@ def test_large_predictions_compile_by_themselves(data, monkeypatch):
     X, new = data
     model = MKLClassifier(WD(4), tol=1e-2).fit(X, labels(X))
     plain = model.decision_function(new)
-    assert model._compiled is None
+    assert model.fitted_.prepared is None
     monkeypatch.setattr(tables, "FEW_SUPPORT", 5)
     monkeypatch.setattr(tables, "FEW_QUERIES", 5)
     np.testing.assert_allclose(model.decision_function(new), plain, rtol=1e-9, atol=1e-9)
-    assert model._compiled is not None
-    kept = model._compiled
+    assert model.fitted_.prepared is not None
+    kept = model.fitted_.prepared
     model.decision_function(new)
-    assert model._compiled is kept
-    assert model.fit(X, labels(X))._compiled is None, "a new fit needs new tables"
-    monkeypatch.setattr(base, "KEPT_BYTES", 1000)
+    assert model.fitted_.prepared is kept
+    assert model.fit(X, labels(X)).fitted_.prepared is None, "a new fit needs new tables"
+    monkeypatch.setattr(fitted, "KEPT_BYTES", 1000)
     np.testing.assert_allclose(model.decision_function(new), plain, rtol=1e-9, atol=1e-9)
-    assert model._compiled is None, "too large to be kept unasked"
+    assert model.fitted_.prepared is None, "too large to be kept unasked"
 
 
 def test_tables_do_not_travel(data, tmp_path):

@@ -114,7 +114,7 @@ def test_training_samples_are_known_again_after_loading(name, tmp_path):
     kw.save(model, tmp_path / "m.kw")
     matrices = {"given": kernel.K} if name == "ids" else None
     for one in (model, kw.load(tmp_path / "m.kw", matrices=matrices)):
-        assert one._trained.n_samples == 40
+        assert one.trained_.n_samples == 40
         found = overlap(one, part([3, 70, 39, 41]))
         assert found.seen.tolist() == [True, False, True, False]
         assert found.unseen.tolist() == [False, True, False, True]
@@ -124,7 +124,7 @@ def test_training_samples_are_known_again_after_loading(name, tmp_path):
 def test_samples_without_weight_were_not_trained_on():
     X = numbers()
     model = kw.MKLRegressor(kw.RBF()).fit(X, X[:, 0], sample_weight=np.arange(40) < 30)
-    assert model._trained.n_samples == 30
+    assert model.trained_.n_samples == 30
     assert overlap(model, X).seen.tolist() == [True] * 30 + [False] * 10
 
 
@@ -135,7 +135,7 @@ def test_many_samples_are_known_by_a_part_of_their_hashes(monkeypatch, tmp_path)
     model = kw.MKLRegressor(kw.Linear()).fit(X[:400], X[:400, 0])
     kw.save(model, tmp_path / "m.kw")
     model = kw.load(tmp_path / "m.kw")
-    assert len(model._trained.hashes) == 100
+    assert len(model.trained_.hashes) == 100
     found = overlap(model, X[:800])
     assert not (found.seen | found.unseen).all()
     assert found.seen.sum() == 100
@@ -154,7 +154,7 @@ def test_the_name_of_the_target_is_kept(tmp_path):
     X = numbers()
     model = kw.MKLRegressor(kw.Linear()).fit(X, pd.Series(X[:, 0], name="height"))
     kw.save(model, tmp_path / "m.kw")
-    assert kw.load(tmp_path / "m.kw")._trained.target == "height"
+    assert kw.load(tmp_path / "m.kw").trained_.target == "height"
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def test_parts_that_do_not_exist_are_left_white(model):
     image = display.ax_.images[0].get_array()
     assert image.shape == (3, 12)
     assert np.argwhere(image.mask).tolist() == [[1, 11], [2, 10], [2, 11]]  # no word of 2 letters starts at the last
-    for term, weight in zip(model._terms, model.weights_, strict=True):
+    for term, weight in zip(model.fitted_.terms, model.weights_, strict=True):
         assert image[term.degree - 1, term.position] == weight
     assert display.ax_.get_title().startswith("WeightedDegree(degree=3): ")
 

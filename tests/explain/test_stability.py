@@ -275,7 +275,7 @@ def test_gains_are_differences_of_class_means(n_classes):
     A, _ = numbers(40)
     y = np.array(["a", "b", "c"])[np.arange(40) % n_classes]
     model = MKLClassifier(Linear() + RBF(0.5), norm=2).fit(A, y)
-    parts = model._parts(A)
+    parts = model.fitted_.parts(A)
     expected = np.zeros(2)
     for c, name in enumerate(["b"] if n_classes == 2 else ["a", "b", "c"]):
         expected += 0.5 * (parts[:, y == name, c].mean(axis=1) - parts[:, y != name, c].mean(axis=1))
@@ -289,7 +289,7 @@ def test_gains_of_numbers_and_of_pipelines():
     A, _ = numbers(40)
     y = A[:, 0]
     pipeline = make_pipeline(StandardScaler(), MKLRegressor(per_feature(Linear()))).fit(A, y)
-    parts, away = pipeline[-1]._parts(pipeline[:-1].transform(A))[:, :, 0], y - y.mean()
+    parts, away = pipeline[-1].fitted_.parts(pipeline[:-1].transform(A))[:, :, 0], y - y.mean()
     expected = [sum(part * away) / sum(abs(away)) for part in parts]
     np.testing.assert_allclose(gains(pipeline, A, y), expected)
 

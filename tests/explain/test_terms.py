@@ -22,7 +22,7 @@ def naive_shares(model, X, constant):
     f = model.decision_function(X)
     shares = []
     for m, (weight, scale) in enumerate(zip(model.weights_, model.scales_, strict=True)):
-        K = model._terms[m](X, X[model.support_]) * weight / scale
+        K = model.fitted_.terms[m](X, X[model.support_]) * weight / scale
         part = (K @ model.dual_coef_.T)[:, 0]
         shares.append(np.mean((part - part.mean()) * (f - f.mean())) / np.var(f - constant))
     return np.array(shares)
@@ -91,7 +91,7 @@ def test_places_of_parts(by, columns):
     table = term_table(model)
     for name in ("degree", "position"):
         assert table.columns.get(name, np.array([])).tolist() == columns.get(name, [])
-    assert places_of(model._terms, model._support_views).whole == "WeightedDegree(degree=2)"
+    assert places_of(model.fitted_.terms, model.fitted_.support).whole == "WeightedDegree(degree=2)"
 
 
 def test_parts_of_two_kernels_are_not_one(blobs):
@@ -99,10 +99,10 @@ def test_parts_of_two_kernels_are_not_one(blobs):
     data = {"seq": X, "same": X, "numbers": np.arange(len(X), dtype=float)[:, None]}
     split = WeightedDegree(degree=2).split("degree")
     model = MKLClassifier(split.on("seq") + split.on("same") + Linear().on("numbers"), norm=2).fit(data, y)
-    assert places_of(model._terms, model._support_views).whole is None
+    assert places_of(model.fitted_.terms, model.fitted_.support).whole is None
     assert term_table(model)["degree"].tolist() == [1, 2, 1, 2, -1]
     model = MKLClassifier(split.on("seq")).fit(data, y)
-    assert places_of(model._terms, model._support_views).whole == "WeightedDegree(degree=2).on('seq')"
+    assert places_of(model.fitted_.terms, model.fitted_.support).whole == "WeightedDegree(degree=2).on('seq')"
 
 
 def test_any_machine(blobs, tmp_path):

@@ -177,7 +177,7 @@ def test_models_come_back(path, name):
     assert type(again) is type(model)
     assert np.array_equal(decisions(again, new), decisions(model, new))
     assert np.array_equal(again.predict(new), model.predict(new))
-    assert again._parts(new).tobytes() == model._parts(new).tobytes()
+    assert again.fitted_.parts(new).tobytes() == model.fitted_.parts(new).tobytes()
     attributes = {key for key in vars(model) if key.endswith("_")}
     assert {key for key in vars(again) if key.endswith("_")} == attributes
     for key in attributes - {"history_"}:

@@ -151,7 +151,7 @@ def test_split_kernels_inside_others_predict(kernel, rng, tmp_path):
     model = MKLClassifier(kernel).fit(s, y)
     K = sum(
         weight / scale * term(s, [s[i] for i in model.support_])
-        for weight, scale, term in zip(model.weights_, model.scales_, model._terms, strict=True)
+        for weight, scale, term in zip(model.weights_, model.scales_, model.fitted_.terms, strict=True)
     )
     expected = K @ model.dual_coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(model.decision_function(s), expected, rtol=1e-6, atol=1e-6)

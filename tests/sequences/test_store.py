@@ -140,7 +140,7 @@ def test_opening_does_not_read_the_letters(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200_000 < found.nbytes
-    base = part._buffer
+    base = part.buffer
     while base.base is not None and not isinstance(base, np.memmap):
         base = base.base
     assert isinstance(base, np.memmap)

@@ -79,9 +79,7 @@ def _folder(path: str) -> str:
 
 
 def _has_words(model: Any) -> bool:
-    from ..estimators.trained import kernel_of
-
-    return any(leaf.reads == "sequences" for leaf in kernel_of(model).leaves())
+    return any(leaf.reads == "sequences" for leaf in model.fitted_.kernel.leaves())
 
 
 def machines(model: Any) -> list[tuple[int, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -104,7 +105,6 @@ class Run:
 
     def train(self) -> None:
         """Fit the model; an interrupt says how to go on."""
-        from ..estimators.trained import name_target
         from ..views import as_views
 
         X = self.data.X
@@ -125,7 +125,7 @@ class Run:
             raise KeyboardInterrupt(text) from None
         self.seconds = time.monotonic() - start
         put_positive_last(self.model, self.options["positive"])
-        name_target(self.model, self.target)
+        self.model.trained_ = replace(self.model.trained_, target=self.target)
         self.model.notes_ += self.notes.said()
         if self.names is not None:
             import numpy as np

@@ -78,8 +78,6 @@ class Columns:
     """What is written of every sample."""
 
     def __init__(self, model: Any, all_scores: bool, probability: bool) -> None:
-        from ..estimators.trained import kernel_of
-
         self.model = model
         classes = getattr(model, "classes_", None)
         self._several = classes is not None and len(classes) > 2
@@ -94,7 +92,7 @@ class Columns:
         if probability:
             names += [f"probability:{label}" for label in classes]  # type: ignore[union-attr]
         self.names = names
-        self._reading, self._seen = SampleNotes(kernel_of(model)), Seen(model)
+        self._reading, self._seen = SampleNotes(model.fitted_.kernel), Seen(model)
 
     def said(self) -> list[str]:
         """Return what is good to know of the samples so far."""
@@ -153,7 +151,6 @@ class Unique:
 
 def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any, list[str], str]]:
     """Yield the samples of files as the model reads them, their names, and what the source is called."""
-    from ..estimators.trained import kernel_of
     from ..io.fasta import read_blocks
 
     sources = [opened(path) for path in files]
@@ -162,7 +159,7 @@ def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any,
         data = read(
             files, replace(how, alphabet=model_alphabet(model)), labelled=False, n_features=model.n_features_in_
         )
-        data, _ = arranged(data, kernel_of(model), how, model)
+        data, _ = arranged(data, model.fitted_.kernel, how, model)
         yield data.X, data.ids, data.source
         return
     if model.n_features_in_ != 1:

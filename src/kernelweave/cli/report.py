@@ -38,7 +38,6 @@ The page holds everything it needs: it loads nothing from the network, and can b
 @opt.JSON
 def report(**options: Any) -> None:
     """Write an HTML page about a MODEL file, with its scores on the labelled samples in DATA."""
-    from ..estimators.trained import training_of
     from ..io.atomic import AtomicFile
     from ..io.model_file import load
     from ..report.builder import written
@@ -62,7 +61,7 @@ def report(**options: Any) -> None:
     if context.said is not None:
         warnings.warn(context.said, DataWarning, stacklevel=2)
     if options["as_json"]:
-        known = training_of(model)
+        known = model.trained_
         told = {"report": options["output"], "training_samples": None if known is None else known.n_samples}
         write_json({**told, "scores": found, "warning": context.said})
         return
@@ -85,14 +84,12 @@ def scores_table(found: dict[str, dict[str, float]]) -> Any:
 
 def labelled(model: Any, files: tuple[str, ...], how: Any) -> Any:
     """Return samples with labels, as the model reads them and as it calls its classes."""
-    from ..estimators.trained import kernel_of, training_of
-
-    known = training_of(model)
+    known = model.trained_
     how = replace(how, known_target=None if known is None else known.target)
     if how.alphabet == "auto" and model.n_features_in_ == 1:
         how = replace(how, alphabet=model_alphabet(model))
     data = read(files, how, n_features=model.n_features_in_, labelled=not hasattr(model, "offset_"))
-    data, _ = arranged(data, kernel_of(model), how, model)
+    data, _ = arranged(data, model.fitted_.kernel, how, model)
     return data if data.y is None else replace(data, y=same_labels(model, data))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
@@ -16,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import clock
 from ..dual import Machine, dual_kind
-from ..errors import DataWarning, InputError, MemoryBudgetError, TimeLimitError
-from ..gram import Gram, bind, estimate, for_prediction, n_active
+from ..errors import DataWarning, InputError, TimeLimitError
+from ..gram import bind, estimate, n_active
 from ..kernels import RBF, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
@@ -29,8 +28,8 @@ from ..parallel import blas_threads, count_jobs
 from ..progress import Callback, printer
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views, as_views
-from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
 from .extras import check_widths, highest_C, learned_C, with_ridge, with_widths
+from .fitted import FittedModel, Shelf
 from .prepared_terms import Terms, prepare_terms
 from .trained import Trained, remember
 from .verify import is_certain, verify
@@ -45,10 +44,10 @@ class BaseMKL(BaseEstimator):
     tol: float
     max_iter: int
     max_seconds: float | None
-    _trained: Trained | None
+    trained_: Trained | None
 
     def _kernel(self) -> Kernel:
-        return RBF() if self.kernel is None else as_kernel(self.kernel)
+        return kernel_of(self.kernel)
 
     def _check_parameters(self) -> None:
         check_positive("tol", self.tol, what="a relative gap > 0 such as 1e-3")
@@ -97,7 +96,7 @@ class BaseMKL(BaseEstimator):
             kernel, self.widths_ = with_widths(
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share, budget
             )
-            watch.begin(self, kernel, X, machines)
+            watch.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
             gram = bind(kernel, X, memory=budget, **self._binding(kernel, X))
             if getattr(self, "learn_C", False):
                 gram = with_ridge(gram, loss, C / self.C)
@@ -119,7 +118,7 @@ class BaseMKL(BaseEstimator):
         self._check_usable(results)
         self._keep(X, kept, terms, results)
         verify(self, X, terms, results)
-        self._trained = remember(self._kernel(), X, target)
+        self.trained_ = remember(self._kernel(), X, target)
         self._say(results)
 
     def _check_usable(self, results: list[Result]) -> None:
@@ -182,29 +181,44 @@ class BaseMKL(BaseEstimator):
     def _keep(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result]) -> None:
         coef = np.column_stack([result.step.coef for result in results])
         support = np.flatnonzero(coef.any(axis=1))
-        self.support_ = kept[support]
-        self.dual_coef_ = coef[support].T
-        self.intercept_ = np.array([s.intercept for result in results for s in result.step.states])
-        weights = np.array([terms.spread(result.step.weights) for result in results])
-        self.weights_ = weights[0] if self._shared() else weights
-        self.term_names_ = [repr(term) for term in terms.all_terms]
-        self.scales_ = terms.scales
+        self.restore(
+            terms.all_terms,
+            terms.scales,
+            np.array([terms.spread(result.step.weights) for result in results]),
+            X.rows(support),
+            kept[support],
+            coef[support].T,
+            np.array([s.intercept for result in results for s in result.step.states]),
+        )
         self.notes_ = list(terms.notes) + ([] if self.widths_ is None else [self.widths_.note])
-        expressions = [learned_expression(terms.all_terms, terms.scales, row) for row in weights]
-        self.kernel_ = expressions[0] if self._shared() else expressions
         for note in {result.stage.note for result in results if result.stage is not None and result.stage.note}:
             self.notes_.append(note)
             warnings.warn(note, DataWarning, stacklevel=4)
         alignments = [None if r.stage is None else r.stage.alignment(terms.share) for r in results]
         self.alignment_ = alignments[0] if self._shared() else alignments
-        self._support_views = X.rows(support)
-        self._compiled: Compiled | None = None
-        self._terms = terms.all_terms
         if getattr(self, "learn_C", False):
             self.C_, notes = learned_C(terms, self.weights_)
             self.notes_ += notes
         self._last = [result.step for result in results] if self.warm_start else []
         self._keep_certificate(results)
+
+    def restore(
+        self,
+        terms: Sequence[Kernel],
+        scales: np.ndarray,
+        weights: np.ndarray,
+        support: Views,
+        rows: np.ndarray,
+        coef: np.ndarray,
+        intercepts: np.ndarray,
+    ) -> None:
+        """Set all that predictions are made from, as `FittedModel` has it; for fits, and for readers of model files."""
+        self._terms, self._support_views, self._shelf = tuple(terms), support, Shelf()
+        self.support_, self.dual_coef_, self.intercept_, self.scales_ = rows, coef, intercepts, scales
+        self.term_names_ = [repr(term) for term in terms]
+        learned = [learned_expression(terms, scales, row) for row in weights]
+        self.weights_ = weights[0] if self._shared() else weights
+        self.kernel_ = learned[0] if self._shared() else learned
 
     def _keep_certificate(self, results: list[Result]) -> None:
         upper, lower = sum(r.upper for r in results), sum(r.lower for r in results)
@@ -229,31 +243,33 @@ class BaseMKL(BaseEstimator):
                 stacklevel=4,
             )
 
-    def _parts(self, X: Any) -> np.ndarray:
-        """Return what every term adds to every decision value: (n_terms, n_samples, n_machines)."""
-        views, weights, used = self._at(X)
-        out = np.zeros((len(self._terms), len(views), len(self.intercept_)))
-        if len(used) == 0:
-            return out
-        with blas_threads(n_jobs := count_jobs(self.n_jobs)):
-            gram = self._prediction_gram(used, n_jobs)
-            each = gram.apply_each(np.ascontiguousarray(self.dual_coef_.T), views)
-        out[used] = each * weights.T[used][:, None, :]
-        return out
-
-    def _at(self, X: Any) -> tuple[Views, np.ndarray, np.ndarray]:
-        """Return new samples, the weights as a matrix, and the terms that add anything to the decision values."""
+    @property
+    def fitted_(self) -> FittedModel:
+        """What the model knows, as a `FittedModel`."""
         check_is_fitted(self)
-        return check_X(self, X, self._kernel(), reset=False), *self._used()
+        kernel = self._kernel()
+        return FittedModel(
+            kernel,
+            self._terms,
+            self.term_names_,
+            self._support_views,
+            self.support_,
+            self.dual_coef_,
+            self.intercept_,
+            np.atleast_2d(self.weights_),
+            self.scales_,
+            getattr(self, "classes_", None),
+            count_jobs(self.n_jobs),
+            lambda X: check_X(self, X, kernel, reset=False),
+            self.memory,
+            self._tables(),
+        )
 
-    def _used(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights as a matrix, and the terms that add anything to the decision values of new samples."""
-        weights = np.atleast_2d(self.weights_)
-        used = [m for m in np.flatnonzero(weights.any(axis=0)) if not self._terms[m].training_only]
-        return weights, np.array(used if len(self.support_) else [], dtype=np.int64)
-
-    def _prediction_gram(self, used: np.ndarray, n_jobs: int) -> Gram:
-        return for_prediction([self._terms[m] for m in used], self._support_views, 1.0 / self.scales_[used], n_jobs)
+    def _tables(self) -> Shelf:
+        """Return where tables are kept: a model that was copied or unpickled begins without any."""
+        if not hasattr(self, "_shelf"):
+            self._shelf = Shelf()
+        return self._shelf
 
     def compile(self) -> Self:
         """Add up what the support has to say, once: later predictions only look it up.
@@ -268,54 +284,12 @@ class BaseMKL(BaseEstimator):
             Where the tables would not fit into `memory`.
         """
         check_is_fitted(self)
-        self._compiled = self._compile(budget_bytes(self.memory))
+        self._shelf = Shelf()
+        self.fitted_.keep()
         return self
 
-    def _compile(self, budget: int) -> Compiled:
-        weights, used = self._used()
-        with blas_threads(n_jobs := count_jobs(self.n_jobs)):
-            gram = self._prediction_gram(used, n_jobs) if len(used) else None
-            return compile_model(
-                gram, np.ascontiguousarray(self.dual_coef_.T), weights[:, used], self.intercept_, budget
-            )
-
-    def _decide(self, X: Any) -> np.ndarray:
-        """Return decision values, (n_samples, n_machines)."""
-        check_is_fitted(self)
-        return self._decision(check_X(self, X, self._kernel(), reset=False))
-
-    def _decision(self, views: Views, *, compiles: bool = True) -> np.ndarray:
-        """Return decision values of checked samples, (n_samples, n_machines), by tables where that pays."""
-        weights, used = self._used()
-        out = np.tile(self.intercept_, (len(views), 1))
-        if len(used) == 0:
-            return out
-        with blas_threads(n_jobs := count_jobs(self.n_jobs)):
-            compiled = getattr(self, "_compiled", None)
-            if compiled is None and compiles and is_worthwhile(self._terms, len(self.support_), len(views)):
-                with suppress(MemoryBudgetError):
-                    compiled = self._compiled = self._compile(min(KEPT_BYTES, budget_bytes(self.memory)))
-            if compiled is not None:
-                return compiled.decide(views, n_jobs)
-            gram, coef = self._prediction_gram(used, n_jobs), np.ascontiguousarray(self.dual_coef_.T)
-            if len(weights) == 1:
-                return out + gram.apply(coef, weights[0, used], views)
-            for c, row in enumerate(weights):
-                out[:, c] += gram.apply(np.ascontiguousarray(coef[:, c]), row[used], views)
-        return out
-
     def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name != "_compiled"}
-
-    def _split(self, X: Any, score: float) -> np.ndarray:
-        """Share a score among the terms, by their part in the variance of the decision values."""
-        parts = self._parts(X)
-        parts = parts - parts.mean(axis=1, keepdims=True)
-        total = parts.sum(axis=0)
-        variance = float((total * total).sum())
-        if variance == 0.0:
-            return np.full(len(parts), score / len(parts))
-        return score * np.einsum("mnc,nc->m", parts, total) / variance
+        return {name: value for name, value in super().__getstate__().items() if name != "_shelf"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -339,6 +313,11 @@ class BaseMKL(BaseEstimator):
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + learned_html(self)
+
+
+def kernel_of(parameter: Any) -> Kernel:
+    """Return the kernel that the parameter of an estimator stands for: `RBF()` where none is given."""
+    return RBF() if parameter is None else as_kernel(parameter)
 
 
 def _default(estimator: BaseMKL, name: str) -> Any:

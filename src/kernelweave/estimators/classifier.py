@@ -16,10 +16,13 @@ from ..progress import Callback
 from ..validation import check_class_weight, check_labels, check_positive, check_sample_weight, check_X, warn_ratio
 from .base import BaseMKL
 
+#: What a loss for labels may be made for: squares of numbers tell classes apart as well.
+TARGETS = ("labels", "numbers")
+
 
 def _has_probabilities(estimator: Any) -> bool:
     with suppress(InputError):
-        if isinstance(estimator._loss(), Logistic):
+        if isinstance(as_loss(estimator.loss, TARGETS), Logistic):
             return True
     raise AttributeError("predict_proba needs loss='logistic', whose decision values are log-odds.")
 
@@ -178,14 +181,14 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         return self
 
     def _loss(self) -> Loss:
-        return as_loss(self.loss, ("labels", "numbers"))
+        return as_loss(self.loss, TARGETS)
 
     def _shared(self) -> bool:
         return self.weights == "shared" or len(self.classes_) == 2
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return decision values: (n,) for two classes, (n, n_classes) for more."""
-        f = self._decide(X)
+        f = self.fitted_.decide(X)
         return f[:, 0] if len(self.classes_) == 2 else f
 
     def predict(self, X: Any) -> np.ndarray:
@@ -196,7 +199,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities (for loss="logistic"); one-vs-rest ones are made to sum to 1."""
-        p = expit(self._decide(X))
+        p = expit(self.fitted_.decide(X))
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - p[:, 0], p[:, 0]])
         return p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300)
@@ -213,4 +216,4 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         A term's share is its part in the variance of the decision values.
         """
         score = super().score(X, y, sample_weight)
-        return self._split(X, score) if split else score
+        return score * self.fitted_.shares(X) if split else score

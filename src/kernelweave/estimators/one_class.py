@@ -96,7 +96,7 @@ class MKLOneClass(OutlierMixin, BaseMKL):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return how far inside (> 0) or outside (< 0) every sample is."""
-        f = self._decide(X)[:, 0]
+        f = self.fitted_.decide(X)[:, 0]
         # many training samples lie on the border itself: rounding must not push them over it
         return np.where(np.abs(f) <= 1e-9 * abs(self.offset_), 0.0, f)
 

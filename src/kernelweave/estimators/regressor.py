@@ -90,9 +90,9 @@ class MKLRegressor(RegressorMixin, BaseMKL):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted number of every sample."""
-        return self._decide(X)[:, 0]
+        return self.fitted_.decide(X)[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, split: bool = False) -> Any:
         """Return R²; with split=True, its share per term (they add up to it)."""
         score = super().score(X, y, sample_weight)
-        return self._split(X, score) if split else score
+        return score * self.fitted_.shares(X) if split else score

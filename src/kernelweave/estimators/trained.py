@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,26 +74,11 @@ def remember(kernel: Kernel, X: Views, target: Any = None) -> Trained:
     return Trained(len(X), len(hashes), hashes[:MOST], name)
 
 
-def training_of(model: Any) -> Trained | None:
-    """Return what a fitted model remembers of its training samples; None where an old model file did not say."""
-    return getattr(model, "_trained", None)
-
-
-def name_target(model: Any, target: str | None) -> None:
-    """Have a fitted model remember what it predicts, where `fit` was not given it as the name of y."""
-    model._trained = replace(model._trained, target=target)
-
-
-def kernel_of(model: Any) -> Kernel:
-    """Return the kernel that a model was given, or that it takes where it was given none."""
-    return model._kernel()
-
-
 def alphabet_of(model: Any, column: Any = None) -> Alphabet | None:
     """Return the alphabet of a column that a fitted model reads, or of all that it reads; None where there is none."""
     try:
-        views = model._support_views if column is None else model._support_views.select(column)
-        return views.sequences("auto").alphabet
+        support = model.fitted_.support
+        return (support if column is None else support.select(column)).sequences("auto").alphabet
     except InputError:
         return None
 
@@ -109,11 +94,11 @@ def overlap(model: Any, X: Any) -> Overlap | None:
     model : fitted MKLClassifier, MKLRegressor or MKLOneClass
     X : samples, as for `predict`
     """
-    known = training_of(model)
+    known, fitted = model.trained_, model.fitted_
     if known is None or known.hashes is None or not len(known.hashes):
         return None
     try:
-        found = sample_hashes(model._kernel(), as_views(X), model._support_views)
+        found = sample_hashes(fitted.kernel, as_views(X), fitted.support)
     except InputError:  # a term that learning left out may read what these samples do not have
         return None
     place = np.minimum(np.searchsorted(known.hashes, found), len(known.hashes) - 1)

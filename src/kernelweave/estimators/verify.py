@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InternalError
 from ..kernels import Kernel
 from ..mkl import Result
+from ..parallel import blas_threads
 from ..views import Views
 from .prepared_terms import Terms
 
@@ -37,7 +38,9 @@ def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) ->
     rows = _sample(results)
     machines = [(result, number) for result in results for number in range(len(result.step.states))]
     wanted = np.column_stack([_certified(terms, result, number, rows) for result, number in machines])
-    found = model._decision(X.rows(rows), compiles=False)
+    fitted = model.fitted_
+    with blas_threads(fitted.n_jobs):
+        found = fitted.values(fitted.prepare(), X.rows(rows))
     if terms.shifted:
         shift = (wanted - found).mean(axis=0)
         model.intercept_ = model.intercept_ + shift

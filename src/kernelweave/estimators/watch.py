@@ -52,9 +52,9 @@ class Watch:
         for callback in self.callbacks:
             callback(compiling(time.monotonic() - self._made))
 
-    def begin(self, model: Any, kernel: Kernel, X: Views, machines: Sequence[Machine]) -> None:
+    def begin(self, model: Any, kernel: Kernel, X: Views, machines: Sequence[Machine], n_problems: int) -> None:
         """Start the clock, and open the checkpoint, which has to be of the same fit."""
-        self.progress = Progress(self.callbacks, model.tol, 1 if model._shared() else len(machines))
+        self.progress = Progress(self.callbacks, model.tol, n_problems)
         self.files = mapped_files(kernel, X)
         if self.checkpoint is not None:
             from ..io.checkpoint import as_checkpoint  # here, because most fits need none of the readers and writers

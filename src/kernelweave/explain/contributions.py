@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..estimators.fitted import fitted_model
 from ..gram.tables import Words
 from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import same_length
@@ -24,7 +25,6 @@ from .normals import (
     placed_words,
     terms_with_words,
 )
-from .terms import machine_number, machine_of
 
 #: Words of either kind.
 AnyWords = PlacedWords | FreeWords
@@ -114,14 +114,13 @@ def contributions(model: Any, X: Any, *, machine: int = 0) -> Contributions:
     >>> bool(abs(why.positions.sum() + why.intercept - model.decision_function(["AACG"])[0]) < 1e-9)
     True
     """
-    fitted = machine_of(model)
-    machine = machine_number(fitted, machine)
-    views = fitted._at(X)[0]
-    parts = fitted._parts(views)[:, :, machine].T
-    intercept = float(fitted.intercept_[machine])
+    fitted = fitted_model(model)
+    machine, views = fitted.machine(machine), fitted.views(X)
+    parts = fitted.parts(views)[:, :, machine].T
+    intercept = float(fitted.intercepts[machine])
     listed = terms_with_words(fitted)
     words: list[AnyWords] = []
-    if listed and len(fitted.support_):
+    if listed and len(fitted.rows):
         _, pieces, coef = chosen(fitted, listed, machine)
         words = [*placed_words(fitted, pieces, coef), *free_words(fitted, pieces, coef)]
     by_view: dict[Hashable, np.ndarray] = {}
@@ -133,7 +132,7 @@ def contributions(model: Any, X: Any, *, machine: int = 0) -> Contributions:
             continue
         added = _letters_in(found, views)
         by_view[found.view] = by_view[found.view] + added if found.view in by_view else added
-    names = list(fitted.term_names_)
+    names = list(fitted.term_names)
     return Contributions(parts, parts.sum(axis=1) + intercept, intercept, names, by_view, unplaced, words, views)
 
 

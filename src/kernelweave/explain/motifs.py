@@ -81,7 +81,7 @@ def motif(
         raise InputError("These terms see several views; choose with term=...: word_views(model) lists them.")
     first = pieces[0][1]
     picked = np.flatnonzero(sign * coef > 0)
-    support = first.core.sequences(fitted._support_views.through(first.path)).rows(picked)
+    support = first.core.sequences(fitted.support.through(first.path)).rows(picked)
     reach = max(getattr(piece.core, "shift", 0) for _, piece in pieces)
     word = None if kmer is None else _codes(support.alphabet, kmer)
     rows, starts = _sites(support, word, position, reach)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..estimators.fitted import FittedModel, fitted_model
 from ..kernels.pieces import readers
 from ..sequences import SequenceSet
 from ..views import ArrayViews, DictViews, Path, SequenceViews, TableViews, Views, as_views
 from .normals import label_of
-from .terms import machine_number, machine_of
 
 #: Mutants that are judged at a time.
 BLOCK_MUTANTS = 1 << 14
@@ -53,8 +53,8 @@ def mutation_map(model: Any, sequence: Any, *, view: Hashable = None, machine: i
     >>> change.values.shape, bool((change.values[0] <= 0).all())
     ((4, 4), True)
     """
-    fitted = machine_of(model)
-    machine = machine_number(fitted, machine)
+    fitted = fitted_model(model)
+    machine = fitted.machine(machine)
     sample = as_views([sequence] if isinstance(sequence, (str, bytes)) else sequence)
     if len(sample) != 1:
         raise InputError(f"One sequence at a time is mutated; got {len(sample)}.")
@@ -62,14 +62,14 @@ def mutation_map(model: Any, sequence: Any, *, view: Hashable = None, machine: i
     found = sample.through(path).sequences_like(support)
     alphabet, codes = found.alphabet, found.codes(0)
     places, letters = np.nonzero(codes[:, None] != np.arange(alphabet.size))
-    decision = float(fitted._decide(sample)[0, machine])
+    decision = float(fitted.decide(sample)[0, machine])
     values = np.zeros((len(codes), alphabet.size))
     for start in range(0, len(places), BLOCK_MUTANTS):
         i, c = places[start : start + BLOCK_MUTANTS], letters[start : start + BLOCK_MUTANTS]
         mutants = np.tile(codes, (len(i), 1))
         mutants[np.arange(len(i)), i] = c
         column = SequenceSet(alphabet, mutants.reshape(-1), len(i), len(codes))
-        values[i, c] = fitted._decide(_with_column(sample, path, column))[:, machine] - decision
+        values[i, c] = fitted.decide(_with_column(sample, path, column))[:, machine] - decision
     return MutationMap(values, alphabet.letters, alphabet.decode(codes), decision)
 
 
@@ -86,7 +86,7 @@ def scan_map(model: Any, sequence: str | bytes, start: int, *, view: Hashable = 
     """
     if not isinstance(sequence, (str, bytes)):
         raise InputError(f"scan_map takes one sequence as text; got {type(sequence).__name__}.")
-    _, support = _string_view(machine_of(model), view)
+    _, support = _string_view(fitted_model(model), view)
     length = support.require_length()
     if not 0 <= start <= len(sequence) - length:
         raise InputError(
@@ -97,11 +97,11 @@ def scan_map(model: Any, sequence: str | bytes, start: int, *, view: Hashable = 
     return MutationMap(found.values, found.letters, found.sequence, found.decision, start)
 
 
-def _string_view(fitted: Any, view: Hashable) -> tuple[Path, SequenceSet]:
+def _string_view(fitted: FittedModel, view: Hashable) -> tuple[Path, SequenceSet]:
     """Return the path of the view that holds sequences, and the support sequences there."""
     found: dict[str, tuple[Path, SequenceSet]] = {}
-    views: Views = fitted._support_views
-    ends = [end for term in fitted._terms for end in readers(term, views)]
+    views = fitted.support
+    ends = [end for term in fitted.terms for end in readers(term, views)]
     for path, leaf in ends:
         if leaf.reads == "sequences" and (view is None or label_of(path) == view):
             found.setdefault(repr(path), (path, views.through(path).sequences(leaf.alphabet)))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..estimators.fitted import FittedModel, fitted_model
 from ..gram.families import Family, families_of
 from ..gram.feature_map import Group, groups_of
 from ..kernels import Kernel
@@ -22,7 +23,6 @@ from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import code_matrix
 from ..sequences import Alphabet, SequenceSet
 from ..views import Path, Views
-from .terms import machine_number, machine_of
 
 
 def word_pieces(term: Kernel, X: Views) -> list[Piece]:
@@ -36,10 +36,9 @@ def word_pieces(term: Kernel, X: Views) -> list[Piece]:
     return found
 
 
-def terms_with_words(fitted: Any) -> list[int]:
+def terms_with_words(fitted: FittedModel) -> list[int]:
     """Return the numbers of the terms of a machine that are made of words."""
-    views = fitted._support_views
-    return [m for m, term in enumerate(fitted._terms) if all(p.core.word_kind for p in pieces(term, views))]
+    return [m for m, term in enumerate(fitted.terms) if all(p.core.word_kind for p in pieces(term, fitted.support))]
 
 
 @dataclass
@@ -174,9 +173,9 @@ def word_views(model: Any) -> list[WordView]:
     [WordView(view=None, placed=True, terms=(0,)), WordView(view=None, placed=False, terms=(1,))]
     """
     found: dict[tuple[Hashable, bool], list[int]] = {}
-    fitted = machine_of(model)
+    fitted = fitted_model(model)
     for m in terms_with_words(fitted):
-        pieces_of = word_pieces(fitted._terms[m], fitted._support_views)
+        pieces_of = word_pieces(fitted.terms[m], fitted.support)
         kinds = {(label_of(piece.path), piece.core.word_kind == "placed") for piece in pieces_of}
         if len(kinds) == 1:
             found.setdefault(kinds.pop(), []).append(m)
@@ -197,45 +196,39 @@ def _name(columns: Any) -> Hashable:
     return columns
 
 
-def chosen(model: Any, term: Any, machine: int) -> tuple[Any, list[tuple[float, Piece]], np.ndarray]:
-    """Return the machine, (weight / scale, piece) of every chosen term that counts, and the coefficients.
+def chosen(model: Any, term: Any, machine: int) -> tuple[FittedModel, list[tuple[float, Piece]], np.ndarray]:
+    """Return the model, (weight / scale, piece) of every chosen term that counts, and the coefficients.
 
     Terms without words are left out where `term` is None, and are an error where they are named.
     """
-    fitted = machine_of(model)
-    coef = fitted.dual_coef_[machine_number(fitted, machine)]
-    weights = np.atleast_2d(fitted.weights_)
-    weights = weights[0] if len(weights) == 1 else weights[machine]
+    fitted = fitted_model(model)
+    coef, factors = fitted.coef[fitted.machine(machine)], fitted.factors(machine)
     listed = (terms_with_words(fitted) or [0]) if term is None else _numbers(fitted, term)  # 0 says why there are none
-    found = [
-        (float(weights[m] / fitted.scales_[m]), piece)
-        for m in listed
-        for piece in word_pieces(fitted._terms[m], fitted._support_views)
-    ]
-    if len(fitted.support_) == 0:
+    found = [(float(factors[m]), piece) for m in listed for piece in word_pieces(fitted.terms[m], fitted.support)]
+    if len(fitted.rows) == 0:
         raise InputError("The machine has no support samples: it answers with its intercept and has learned no words.")
     return fitted, found, coef
 
 
-def _numbers(fitted: Any, term: Any) -> list[int]:
+def _numbers(fitted: FittedModel, term: Any) -> list[int]:
     """Return the numbers of terms that are given as numbers or names, one or several."""
     out = []
     for one in term if isinstance(term, (list, tuple, range, np.ndarray)) else [term]:
-        if isinstance(one, str) and one in fitted.term_names_:
-            out.append(fitted.term_names_.index(one))
-        elif isinstance(one, (int, np.integer)) and 0 <= one < len(fitted._terms):
+        if isinstance(one, str) and one in fitted.term_names:
+            out.append(fitted.term_names.index(one))
+        elif isinstance(one, (int, np.integer)) and 0 <= one < len(fitted.terms):
             out.append(int(one))
         else:
-            names = ", ".join(fitted.term_names_[:5]) + (", ..." if len(fitted._terms) > 5 else "")
+            names = ", ".join(fitted.term_names[:5]) + (", ..." if len(fitted.terms) > 5 else "")
             raise InputError(
-                f"There is no term {one!r}; use a number from 0 to {len(fitted._terms) - 1} or a name: {names}."
+                f"There is no term {one!r}; use a number from 0 to {len(fitted.terms) - 1} or a name: {names}."
             )
     return out
 
 
-def placed_words(fitted: Any, given: list[tuple[float, Piece]], coef: np.ndarray) -> list[PlacedWords]:
+def placed_words(fitted: FittedModel, given: list[tuple[float, Piece]], coef: np.ndarray) -> list[PlacedWords]:
     """Return the placed words among the pieces, one record per view."""
-    views, kept = fitted._support_views, np.flatnonzero(coef)
+    views, kept = fitted.support, np.flatnonzero(coef)
     placed = [(factor, piece) for factor, piece in given if piece.core.word_kind == "placed"]
     found: dict[Any, PlacedWords] = {}
     for family in families_of([piece for _, piece in placed]):
@@ -260,11 +253,11 @@ def _layers(family: Family, table: np.ndarray, coef: np.ndarray, inverse: np.nda
         yield Layer(table * roots[:, None], [(s, weight)], *given)
 
 
-def free_words(fitted: Any, given: list[tuple[float, Piece]], coef: np.ndarray) -> Iterator[FreeWords]:
+def free_words(fitted: FittedModel, given: list[tuple[float, Piece]], coef: np.ndarray) -> Iterator[FreeWords]:
     """Yield the free words among the pieces, one group of features after another."""
     from .._fast.sparse import scatter
 
-    views, kept = fitted._support_views, np.flatnonzero(coef)
+    views, kept = fitted.support, np.flatnonzero(coef)
     for factor, piece in given:
         if piece.core.word_kind != "free":
             continue

@@ -14,9 +14,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import DataWarning, InputError
+from ..estimators.fitted import FittedModel, steps_of, through
 from ..parallel import for_blocks
 from ..views import Views
-from .terms import machine_of
 
 
 class Refits:
@@ -78,9 +78,9 @@ class Refits:
         model = clone(self.model)
         unset = [name for name, value in model.get_params().items() if name.endswith("random_state") and value is None]
         model.set_params(**{name: int(rng.integers(2**31)) for name in sorted(unset)})
-        ours = hasattr(type(model), "_parts")  # our own machines take views, which remember what they have read
+        ours = hasattr(type(model), "fitted_")  # our own machines take views, which remember what they have read
         if kind == "fit":
-            machine = machine_of(model.fit(self.X if ours else self.X.native(), y))
+            machine = steps_of(model.fit(self.X if ours else self.X.native(), y))[-1]
             return machine, np.zeros(machine.weights_.size)
         if ours:  # a weight of two is the same as being there twice, and needs no copy
             model.fit(self.X, y, sample_weight=np.bincount(rows, minlength=len(self.X)))
@@ -88,9 +88,10 @@ class Refits:
             model.fit(self.X.rows(rows).native(), None if y is None else y[rows])
         left = np.setdiff1d(np.arange(len(self.X)), rows)
         if y is None or len(left) == 0:
-            return machine_of(model), np.zeros(machine_of(model).weights_.size)
+            machine = steps_of(model)[-1]
+            return machine, np.zeros(machine.weights_.size)
         views = self.X.rows(left)
-        return machine_of(model), gains(model, views if ours else views.native(), y[left])
+        return steps_of(model)[-1], gains(model, views if ours else views.native(), y[left])
 
     def _draw(self, rng: np.random.Generator, y: np.ndarray | None) -> np.ndarray:
         """Return the rows of a bootstrap sample, class by class for labels so that none gets lost."""
@@ -121,11 +122,9 @@ def gains(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
     For two classes that is half the difference of the classes' means of what term m adds to the decision values. Over
     several machines with shared weights gains are added up; with weights of their own, every machine has its own.
     """
-    last = getattr(model, "best_estimator_", model)
-    if hasattr(last, "steps"):
-        X, last = last[:-1].transform(X) if len(last.steps) > 1 else X, last.steps[-1][1]
-    parts = last._parts(X)
-    classes = getattr(last, "classes_", None)
+    steps = steps_of(model)
+    fitted: FittedModel = steps[-1].fitted_
+    parts, classes = fitted.parts(through(steps, X)), fitted.classes
     if classes is None:
         targets = np.asarray(y, dtype=np.float64)[:, None]
     else:
@@ -134,7 +133,7 @@ def gains(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
     targets = targets - targets.mean(axis=0)
     sizes = np.abs(targets).sum(axis=0)
     each = np.einsum("mnc,nc->cm", parts, targets) / np.where(sizes > 0, sizes, 1.0)[:, None]
-    return np.ravel(each) if last.weights_.ndim == 2 else each.sum(axis=0)
+    return np.ravel(each) if len(fitted.weights) > 1 else each.sum(axis=0)
 
 
 def _in_turn(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..errors import DataWarning, InputError
+from ..estimators.fitted import FittedModel
 from ..parallel import count_jobs
 from ..progress import Callback
 from ..views import Views, as_views
@@ -205,15 +206,14 @@ def stability(
     rng = np.random.default_rng(random_state)
     refits = Refits(clone(model), views, y, rng, n_bootstrap, n_permutations, callback)
     interrupted = refits.run(count_jobs(n_jobs))
-    machine = refits.machine
+    fitted: FittedModel = refits.machine.fitted_
     note = refits.note(interrupted)
     if note:
         warnings.warn(note, DataWarning, stacklevel=2)
-    names = list(machine.term_names_)
-    if machine.weights_.ndim == 2:
-        names = [f"{name} for {c}" for c in machine.classes_ for name in names]
-    terms = list(machine._terms) * (len(names) // len(machine._terms))
-    places = places_of(terms, machine._support_views)
+    names = list(fitted.term_names)
+    if fitted.classes is not None and len(fitted.weights) > 1:
+        names = [f"{name} for {c}" for c in fitted.classes for name in names]
+    places = places_of(list(fitted.terms) * (len(names) // len(fitted.terms)), fitted.support)
     (weights,), _ = refits.found("fit")
     bootstrap, gained = refits.found("bootstrap")
     permuted, by_chance = refits.found("permuted")

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InputError, InputTypeError
+from ..estimators.fitted import fitted_model
 from ..kernels import Kernel
 from ..kernels.pieces import pieces
 from ..views import Views
@@ -77,38 +76,17 @@ def term_table(model: Any, X: Any = None) -> TermTable:
     >>> float(table["share"].sum().round(6))
     1.0
     """
-    machine = machine_of(model)
-    weights = np.atleast_2d(machine.weights_)
-    columns: dict[str, Any] = {"name": np.array(machine.term_names_), "weight": weights.mean(axis=0)}
-    if machine.weights_.ndim == 2:
-        columns |= {f"weight of {c}": row for c, row in zip(machine.classes_, weights, strict=True)}
+    fitted = fitted_model(model)
+    columns: dict[str, Any] = {"name": np.array(fitted.term_names), "weight": fitted.weights.mean(axis=0)}
+    if fitted.classes is not None and len(fitted.weights) > 1:
+        columns |= {f"weight of {c}": row for c, row in zip(fitted.classes, fitted.weights, strict=True)}
     if X is not None:
-        columns["share"] = machine._split(X, 1.0)
-    places = places_of(machine._terms, machine._support_views)
+        columns["share"] = fitted.shares(X)
+    places = places_of(fitted.terms, fitted.support)
     for name, values in (("degree", places.degrees), ("position", places.positions)):
         if (values >= 0).any():
             columns[name] = values
     return TermTable(columns)
-
-
-def machine_of(model: Any) -> Any:
-    """Return the fitted machine with learned weights, also from inside a search or a pipeline."""
-    machine = getattr(model, "best_estimator_", model)
-    machine = machine.steps[-1][1] if hasattr(machine, "steps") else machine
-    if not hasattr(type(machine), "_parts"):
-        raise InputTypeError(
-            "A model with learned weights is needed: MKLClassifier, say, or a pipeline or search that ends with one; "
-            f"got {type(machine).__name__}."
-        )
-    check_is_fitted(machine)
-    return machine
-
-
-def machine_number(fitted: Any, machine: Any) -> int:
-    """Return which of its machines a model is asked for."""
-    if not (isinstance(machine, (int, np.integer)) and 0 <= machine < len(fitted.intercept_)):
-        raise InputError(f"machine must be a number from 0 to {len(fitted.intercept_) - 1}; got {machine!r}.")
-    return int(machine)
 
 
 def places_of(terms: Sequence[Kernel], X: Views) -> Places:

@@ -15,6 +15,7 @@ from ..views import Views
 
 if TYPE_CHECKING:
     from .coordinates import Coordinates
+    from .prepared import Prepared
 
 #: Bytes of kernel values that are computed at a time where they are not kept.
 BLOCK_BYTES = 64 * 2**20
@@ -82,6 +83,12 @@ class Gram:
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         """Return K_m(at, X) @ coef, one row per term."""
         raise NotImplementedError
+
+    def prepare(self, coef: np.ndarray, weights: np.ndarray) -> Prepared:
+        """Return machines, ready for new samples: coef (n, n_machines), weights (1 or n_machines, n_terms)."""
+        from .prepared import PreparedGram
+
+        return PreparedGram(self, coef, weights)
 
     def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """Return (K_m @ coef)[at] for some terms only, (len(picked), len(at))."""

@@ -13,6 +13,7 @@ from ..views import Views
 from .base import BLOCK_BYTES, Gram, support_of
 from .coordinates import Coordinates, ListedCoordinates
 from .feature_map import FeatureMap, add_lookups
+from .prepared import Prepared, PreparedListedWords
 from .stores import listed_scores
 
 #: Rows that one thread looks up before it asks for more.
@@ -149,6 +150,9 @@ class FeatureGram(Gram):
         for m in np.flatnonzero(scaled):
             self._apply(int(m), columns, scaled[m], at, out)
         return out.reshape(len(out), *coef.shape[1:])
+
+    def prepare(self, coef: np.ndarray, weights: np.ndarray) -> Prepared:
+        return PreparedListedWords(self, coef, weights)
 
     def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
         scaled, columns = weights * self.factors, _columns(coef)

@@ -14,6 +14,7 @@ from ..views import Views
 from .base import WAVE_BYTES, Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
+from .prepared import Prepared, PreparedPlacedWords
 from .stores import placed_scores
 from .tables import Tables, positions_at_once, scores, scores_each, table_bytes, words_of
 
@@ -178,6 +179,9 @@ class LinaddGram(Gram):
                 found = placed_scores(store, family.core, words, own, self.n_jobs)
                 out[:, c] += found if roots is None else found * roots
         return out.reshape(self.n, *coef.shape[1:])
+
+    def prepare(self, coef: np.ndarray, weights: np.ndarray) -> Prepared:
+        return PreparedPlacedWords(self, coef, weights)
 
     # -- tables to keep ----------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from ..parallel import blocks
 from ..views import Views
 from .base import BLOCK_BYTES, Gram, block_rows
 from .coordinates import Coordinates, JoinedCoordinates
+from .prepared import Prepared, PreparedTogether
 
 
 class StackedGram(Gram):
@@ -45,6 +46,11 @@ class StackedGram(Gram):
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         return np.concatenate([gram.apply_each(coef, at) for gram in self.grams])
+
+    def prepare(self, coef: np.ndarray, weights: np.ndarray) -> Prepared:
+        shares = np.split(weights, self._ends[:-1], axis=1)
+        parts = [gram.prepare(coef, share) for gram, share in zip(self.grams, shares, strict=True)]
+        return PreparedTogether(parts, coef.shape[1])
 
     def quad_columns(self, coef: np.ndarray) -> np.ndarray:
         return np.concatenate([gram.quad_columns(coef) for gram in self.grams])

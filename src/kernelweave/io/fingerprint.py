@@ -119,7 +119,7 @@ def _digest_of(X: Views, leaf: Kernel) -> str:
 def _arrays_of(sequences: SequenceSet) -> list[np.ndarray]:
     name = np.frombuffer(sequences.alphabet.name.encode(), np.uint8)
     lengths = np.array([sequences.length]) if sequences.length is not None else sequences.offsets
-    return [name, sequences._buffer, sequences.unknown, lengths]
+    return [name, sequences.buffer, sequences.unknown, lengths]
 
 
 def _short(text: Any) -> str:

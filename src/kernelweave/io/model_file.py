@@ -73,13 +73,13 @@ def _check_model(model: Any) -> None:
         names = ", ".join(kind.__name__ for kind in ESTIMATORS)
         raise InputError(f"A model file keeps one of {names}; got {type(model).__name__}.{hint}")
     check_is_fitted(model, msg="This %(name)s is not fitted yet: call fit before it is saved.")
-    kernel = model._kernel()
+    kernel = model.fitted_.kernel
     if not all(leaf.says_all for leaf in kernel.leaves()):
         raise InputError(
             f"{kernel!r} is a function of your own, and a model file holds data only. Give its matrix as "
             "Precomputed(K, name=...), use kernels of the library, or pickle the model."
         )
-    for one in (kernel, *(model._terms if model.widths_ is not None else ())):
+    for one in (kernel, *(model.fitted_.terms if model.widths_ is not None else ())):
         if _text_is_lost(one):
             raise InputError(
                 f"{one!r} cannot be read back from its text, and a model file keeps the text. Use kernels of the "
@@ -96,14 +96,15 @@ def _text_is_lost(kernel: Kernel) -> bool:
 
 def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return what is written of a model: JSON and arrays."""
-    views, packer = model._support_views, Packer()
-    used = np.flatnonzero(np.atleast_2d(model.weights_).any(axis=0)) if len(views) else ()
-    wanted = _distinct([request for m in used for request in requests_of(model._terms[m], views)])
+    fitted, packer = model.fitted_, Packer()
+    views = fitted.support
+    used = np.flatnonzero(fitted.weights.any(axis=0)) if len(views) else ()
+    wanted = _distinct([request for m in used for request in requests_of(fitted.terms[m], views)])
     names = getattr(model, "feature_names_in_", None)
     manifest = {
         "library_version": version("kernelweave"),
         "estimator": type(model).__name__,
-        "kernel": None if model.kernel is None else repr(model._kernel()),
+        "kernel": None if model.kernel is None else repr(fitted.kernel),
         "parameters": {
             name: encode(value, name, made_kinds())
             for name, value in model.get_params(deep=False).items()
@@ -113,7 +114,7 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "feature_names_in": None if names is None else list(names),
         "classes": encode(getattr(model, "classes_", None), "classes_", made_kinds()),
         "n_support": len(views),
-        "terms": [repr(term) for term in model._terms],
+        "terms": fitted.term_names,
         "weights": model.weights_.tolist(),
         "scales": model.scales_.tolist(),
         "matrices": _probes(wanted, views),
@@ -132,7 +133,7 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }
     support = model.support_.astype(np.min_scalar_type(int(model.support_.max(initial=0))))
     fixed = {"support.npy": support, "dual_coef.npy": model.dual_coef_, "intercept.npy": model.intercept_}
-    trained = getattr(model, "_trained", None)
+    trained = model.trained_
     if trained is not None:
         manifest["trained"] = {name: getattr(trained, name) for name in ("n_samples", "n_distinct", "target")}
         fixed |= {} if trained.hashes is None else {"trained.npy": trained.hashes}

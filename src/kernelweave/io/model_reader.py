@@ -13,11 +13,12 @@ import numpy as np
 from .. import dual, losses, mkl, norms
 from ..errors import InputError
 from ..estimators import ESTIMATORS
-from ..estimators.base import BaseMKL, learned_expression
+from ..estimators.base import BaseMKL, kernel_of
 from ..estimators.trained import MOST, Trained
 from ..kernels import Identity, Kernel, parse
 from ..kernels.values import same_value
 from ..mkl.widths import Widths
+from ..views import Views
 from .kept import NotKept
 from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
 from .support import Unpacker
@@ -27,7 +28,7 @@ TRAINING: dict[str, type] = {"objective": float, "lower_bound": float, "gap": fl
 TRAINING |= {"stop_reason": str, "n_iter": int, "n_solves": int, "solver": str, "notes": list, "history": list}
 #: Fitted attributes that have a place of their own; all others go under "attributes".
 PLACED = {"support_", "dual_coef_", "intercept_", "weights_", "scales_", "term_names_", "kernel_", "classes_"}
-PLACED |= {"n_features_in_", "feature_names_in_", *(f"{name}_" for name in TRAINING)}
+PLACED |= {"n_features_in_", "trained_", "feature_names_in_", *(f"{name}_" for name in TRAINING)}
 ATTRIBUTE = re.compile(r"[A-Za-z](\w*[A-Za-z0-9])?_", re.ASCII)
 
 
@@ -58,13 +59,13 @@ class StoredModel:
         model = self._estimator(matrices)
         n_machines = self._classes(model)
         unpacker = Unpacker(self.arrays, self._count("n_support"), self.memory)
-        self._machines(model, unpacker, n_machines)
-        model._trained = self._trained(trained, unpacker)
-        model._support_views = unpacker.unpack(self.manifest["data"])
+        machines = self._machines(unpacker, n_machines)
+        model.trained_ = self._trained(trained, unpacker)
+        support = unpacker.unpack(self.manifest["data"])
         if unpacker.arrays:
             raise damaged(f"nothing uses its array {sorted(unpacker.arrays)[0]!r}")
-        self._columns(model)
-        self._terms(model, matrices, n_machines)
+        self._columns(model, support)
+        model.restore(*self._terms(model, support, matrices, n_machines), support, *machines)
         self._training(model)
         self._check_matrices(model, matrices)
         return model
@@ -112,16 +113,17 @@ class StoredModel:
         model.classes_ = classes
         return 1 if len(labels) == 2 else len(labels)
 
-    def _machines(self, model: BaseMKL, arrays: Unpacker, n_machines: int) -> None:
+    def _machines(self, arrays: Unpacker, n_machines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the rows of the support samples, coefficients and intercepts."""
         support = arrays.take("support.npy", "u", arrays.n).astype(np.int64)
         if (support < 0).any() or not grows(support, strictly=True):
             raise damaged("the numbers of its support samples do not grow")
-        model.support_ = support
-        model.dual_coef_ = arrays.take("dual_coef.npy", "f", n_machines, arrays.n)
-        model.intercept_ = arrays.take("intercept.npy", "f", n_machines)
-        for name, array in (("dual_coef.npy", model.dual_coef_), ("intercept.npy", model.intercept_)):
+        coef = arrays.take("dual_coef.npy", "f", n_machines, arrays.n)
+        intercepts = arrays.take("intercept.npy", "f", n_machines)
+        for name, array in (("dual_coef.npy", coef), ("intercept.npy", intercepts)):
             if array.dtype != np.float64:  # what solvers make; compiled code and sums count on it
                 raise damaged(f"{name} has the type {array.dtype}; coefficients are float64")
+        return support, coef, intercepts
 
     def _trained(self, node: Any, arrays: Unpacker) -> Trained | None:
         """Return what the file says of the training samples, all of them."""
@@ -138,10 +140,10 @@ class StoredModel:
             raise damaged("the hashes of its training samples do not grow")
         return Trained(n, distinct, hashes, target)
 
-    def _columns(self, model: BaseMKL) -> None:
+    def _columns(self, model: BaseMKL, support: Views) -> None:
         names, n = self.manifest["feature_names_in"], self._count("n_features_in")
         try:
-            n_labels = len(model._support_views.labels)
+            n_labels = len(support.labels)
         except NotKept:
             n_labels = n
         if n_labels != n or (names is not None and (len(names) != n or not all(isinstance(c, str) for c in names))):
@@ -150,24 +152,22 @@ class StoredModel:
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
 
-    def _terms(self, model: BaseMKL, matrices: dict[str, Any], n_machines: int) -> None:
-        """Set terms, weights and scales, and the kernel that they make."""
-        texts = self.manifest["terms"]
-        model._terms = self._terms_of(model, matrices)
-        if not texts or not self._same_terms(model._terms, texts, matrices):
+    def _terms(
+        self, model: BaseMKL, support: Views, matrices: dict[str, Any], n_machines: int
+    ) -> tuple[tuple[Kernel, ...], np.ndarray, np.ndarray]:
+        """Return terms, scales and weights, a row for every set of them."""
+        texts, terms = self.manifest["terms"], self._terms_of(model, support, matrices)
+        if not texts or not self._same_terms(terms, texts, matrices):
             raise damaged("its terms are not those of its kernel")
-        texts = [repr(term) for term in model._terms]
-        rows = 1 if model._shared() else n_machines
-        weights = self._numbers("weights", (len(texts),) if model._shared() else (rows, len(texts)))
-        model.scales_ = self._numbers("scales", (len(texts),))
-        if (weights < 0).any() or (model.scales_ <= 0).any():
+        apart = n_machines > 1 and getattr(model, "weights", "shared") == "per_class"
+        weights = self._numbers("weights", (n_machines, len(terms)) if apart else (len(terms),))
+        scales = self._numbers("scales", (len(terms),))
+        if (weights < 0).any() or (scales <= 0).any():
             raise damaged("a weight is below 0, or a scale is not above it")
         with np.errstate(over="ignore"):
-            if np.isinf(weights / model.scales_).any():
+            if np.isinf(weights / scales).any():
                 raise damaged("a weight is too large for its scale")
-        model.weights_, model.term_names_ = weights, list(texts)
-        learned = [learned_expression(model._terms, model.scales_, row) for row in np.atleast_2d(weights)]
-        model.kernel_ = learned[0] if model._shared() else learned
+        return terms, scales, np.atleast_2d(weights)
 
     def _same_terms(self, terms: tuple[Kernel, ...], texts: list[Any], matrices: dict[str, Any]) -> bool:
         """Whether texts stand for these terms; an older version may have left out what is the default."""
@@ -176,11 +176,11 @@ class StoredModel:
             for term, text in zip(terms, texts, strict=True)
         )
 
-    def _terms_of(self, model: BaseMKL, matrices: dict[str, Any]) -> tuple[Kernel, ...]:
+    def _terms_of(self, model: BaseMKL, support: Views, matrices: dict[str, Any]) -> tuple[Kernel, ...]:
         widths = "widths_" in self.manifest["attributes"] and self.manifest["attributes"]["widths_"] is not None
         if not widths:
             try:
-                terms = model._kernel().terms(model._support_views)
+                terms = kernel_of(model.kernel).terms(support)
                 return (*terms, Identity()) if getattr(model, "learn_C", False) else terms
             except NotKept:  # the number of terms depends on data that none of those in use reads
                 pass
@@ -205,12 +205,11 @@ class StoredModel:
             setattr(model, key, decode(node, made_kinds()))
         if hasattr(model, "nu") and not same_value(getattr(model, "offset_", None), -model.intercept_[0]):
             raise damaged("its offset is not that of its machine")
-        model._last = []
 
     def _check_matrices(self, model: BaseMKL, matrices: dict[str, Any]) -> None:
         """Raise where a matrix that prediction needs is missing, or is another than the model was fitted on."""
         needed = self.manifest["matrices"]
-        known = {name for leaf in model._kernel().leaves() for name in leaf.matrices}
+        known = {name for leaf in kernel_of(model.kernel).leaves() for name in leaf.matrices}
         for name in matrices:
             if name not in known:
                 has = f"it has {', '.join(sorted(map(repr, known)))}" if known else "it has none"

@@ -138,7 +138,7 @@ class Packer:
             "asked": [name for name in asked if isinstance(name, str)],
             "length": found.length,
             "packed": found.packed,
-            "letters": self._keep(small._buffer),
+            "letters": self._keep(small.buffer),
             "offsets": None if found.length is not None else self._keep(found.offsets),
             "unknown": self._keep(small.unknown) if small.packed and small.unknown.size else None,
             "notes": {name: getattr(found.notes, name) for name in _NOTES},

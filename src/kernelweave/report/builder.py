@@ -13,8 +13,8 @@ from string import Template
 from typing import Any
 
 from ..errors import InputError
+from ..estimators.fitted import steps_of, through
 from ..estimators.trained import overlap
-from ..explain.terms import machine_of
 from ..io.atomic import AtomicFile
 from .certificate import certificate_section
 from .context import Context, Options, Section
@@ -97,11 +97,13 @@ def build(
 
 def written(model: Any, data: list[Given], options: Options, title: str) -> tuple[str, Context]:
     """Return the page, and what it is made from; what is warned of on the way is on it."""
-    steps = _steps(model)
+    steps = steps_of(model)
     machine = steps[-1]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        train, given = (gather(machine, label, _prepared(steps, X), y, names) for label, X, y, names in data)
+        train, given = (
+            gather(machine, label, None if X is None else through(steps, X), y, names) for label, X, y, names in data
+        )
         context = _context(machine, train, given, options)
         head, sections = header(context, title), _sections(context)
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
@@ -130,21 +132,6 @@ def _count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
         raise InputError(f"{name} must be a whole number ≥ 0; got {value!r}.")
     return int(value)
-
-
-def _steps(model: Any) -> list[Any]:
-    """Return what samples go through, the machine last."""
-    outer = getattr(model, "best_estimator_", model)
-    return (
-        [*(step for _, step in outer.steps[:-1]), machine_of(model)] if hasattr(outer, "steps") else [machine_of(model)]
-    )
-
-
-def _prepared(steps: list[Any], X: Any) -> Any:
-    """Return samples as the machine sees them."""
-    for step in steps[:-1] if X is not None else []:
-        X = X if step in (None, "passthrough") else step.transform(X)
-    return X
 
 
 def _sections(context: Context) -> list[Section]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..estimators.fitted import FittedModel
 from .markup import Html, tag
 from .samples import Samples
 
@@ -60,10 +61,16 @@ class Context:
         """The samples that the model is judged by: the held-out ones where there are some."""
         return next((samples for samples in (self.test, self.seen, self.train) if samples is not None), None)
 
+    @cached_property
+    def fitted(self) -> FittedModel:
+        """What the model knows."""
+        record: FittedModel = self.model.fitted_
+        return record
+
     @property
     def weights(self) -> np.ndarray:
         """Learned weights, (n_sets, n_terms)."""
-        return np.atleast_2d(self.model.weights_)
+        return self.fitted.weights
 
 
 class Section(NamedTuple):

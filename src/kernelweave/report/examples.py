@@ -43,7 +43,7 @@ def examples_section(context: Context) -> Section | None:
         return None
     what = "predictions" if is_regressor(context.model) else "decision values"
     said = f"{context.judged.label.capitalize()} samples, and what adds up to their {what}."
-    by_view = sequences_by_view(context.model, context.judged.X)
+    by_view = sequences_by_view(context.fitted, context.judged.X)
     if by_view:
         up, down = directions(context.model)
         said += f" Orange {up}, blue {down}; a word's weight is shared by its letters."
@@ -52,7 +52,7 @@ def examples_section(context: Context) -> Section | None:
         group = [example for example in picked if example.machine == machine]
         views = context.judged.X.rows(np.array([example.row for example in group]))
         found = contributions(context.model, views, machine=machine)
-        texts = sequences_by_view(context.model, views)
+        texts = sequences_by_view(context.fitted, views)
         shown |= {example.row: _shown(context, example, i, found, texts) for i, example in enumerate(group)}
     kind = "samples" if by_view else "samples pairs"
     return section(

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from ..errors import InputError
+from ..estimators.fitted import FittedModel
 from ..explain.normals import label_of
 from ..io.support import requests_of
 from ..kernels.values import typed
@@ -100,7 +101,7 @@ def _terms_card(context: Context) -> Html:
 
 
 def _support_card(context: Context) -> Html:
-    n, known = len(context.model.support_), getattr(context.model, "_trained", None)
+    n, known = len(context.model.support_), context.model.trained_
     total = len(context.train) if context.train is not None else None if known is None else known.n_samples
     share = "" if total is None else f"{percent(n / max(total, 1), 0)} of the {number(total)} training samples"
     return _card(number(n), "support samples", share or "kept in the model")
@@ -112,11 +113,11 @@ def _support_card(context: Context) -> Html:
 def data_section(context: Context) -> Section:
     """Return what was trained on what."""
     model, train = context.model, context.train
-    known = getattr(model, "_trained", None)
+    known = model.trained_
     size = "not known; an older version wrote the model" if train is None else number(len(train))
     size = size if known is None else number(known.n_samples)
     rows = [
-        ("kernel", tag("code", _shortened(repr(model._kernel())), class_="long")),
+        ("kernel", tag("code", _shortened(repr(context.fitted.kernel)), class_="long")),
         ("predicts", None if known is None or known.target is None else tag("code", known.target)),
         ("positive class", name_of(class_names(model)[1]) if is_classifier(model) and is_binary(model) else None),
         ("training samples", size),
@@ -176,24 +177,24 @@ def _target_row(samples: Samples) -> list[Html]:
 
 def _sequences(context: Context) -> Html | None:
     """Return the alphabet and the lengths of every column of sequences that a kernel reads."""
-    sets = [("support", context.model._support_views), *((s.label, s.X) for s in context.sets)]
+    sets = [("support", context.fitted.support), *((s.label, s.X) for s in context.sets)]
     rows = []
     for label, views in sets:
-        for view, found in sequences_by_view(context.model, views).items():
+        for view, found in sequences_by_view(context.fitted, views).items():
             rows.append([cell(label), cell(name_of("–" if view is None else view)), *_letters(found)])
     head = [("samples", False), ("column", False), ("alphabet", False), ("length", True), ("letters", True)]
     head += [("unknown letters", True)]
     return table(head, rows, label="sequences") if rows else None
 
 
-def sequences_by_view(model: Any, views: Views) -> dict[Hashable, SequenceSet]:
+def sequences_by_view(fitted: FittedModel, views: Views) -> dict[Hashable, SequenceSet]:
     """Return the sequences that the kernels read, by the view that they look at, as the support sequences are read."""
     found: dict[Hashable, SequenceSet] = {}
-    for term in model._terms:
+    for term in fitted.terms:
         try:
             for path, leaf in requests_of(term, views):
                 if leaf.reads == "sequences" and label_of(path) not in found:
-                    support = model._support_views.through(path).sequences(leaf.alphabet)
+                    support = fitted.support.through(path).sequences(leaf.alphabet)
                     found[label_of(path)] = views.through(path).sequences_like(support)
         except InputError:  # a loaded model holds only what its terms with a positive weight read
             continue

@@ -29,6 +29,6 @@ def repeated(n: int, n_seen: int, n_looked_up: int) -> str | None:
 def not_known(model: Any) -> str:
     """Return why it is not known whether samples were trained on."""
     why = "its file was written by an older version, which did not remember its training samples"
-    if getattr(model, "_trained", None) is not None:
+    if model.trained_ is not None:
         why = "it reads samples in a way that cannot be compared"
     return f"It is not known whether the model was trained on these samples: {why}."

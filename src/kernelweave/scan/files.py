@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..estimators.fitted import steps_of
 from ..io.atomic import AtomicFile
 from ..io.intervals import IntervalWriter, ResumableFile, format_of
 from .scanner import Hits, Progress, Scanner
 
 Callback = Callable[[Progress], None]
+#: The numbers that decision values are made of.
+DECIDING = ("dual_coef", "intercept", "weights", "scales")
 
 
 def scan_file(model: Any, path: Any, *, callback: Callback | None = None, **options: Any) -> Iterator[Hits]:
@@ -113,8 +116,8 @@ def _write(writer: IntervalWriter, hits: list[Hits]) -> None:
 
 def _made_of(model: Any, path: Any, format: str, options: dict[str, Any]) -> dict[str, Any]:
     """What the rows of an output depend on, in a form that can be compared later."""
-    digest = hashlib.blake2b(digest_size=12)
-    for part in (repr(model.kernel_), model.dual_coef_, model.intercept_, model.weights_, model.scales_):
+    digest, machine = hashlib.blake2b(digest_size=12), steps_of(model)[-1]
+    for part in (repr(machine.kernel_), *(getattr(machine, f"{name}_") for name in DECIDING)):
         digest.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes())
     name = os.path.abspath(os.path.expanduser(os.fspath(path))) if isinstance(path, (str, os.PathLike)) else None
     if name is None or not os.path.isfile(name):

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataWarning, InputError
-from ..estimators.base import BaseMKL
+from ..estimators.fitted import FittedModel, steps_of
 from ..io.intervals import as_regions
 from ..io.records import Fragment, read_fragments
 from ..io.streams import Source
@@ -107,10 +106,13 @@ class Scanner:
         n_jobs: int | None = 1,
         block: int = BLOCK,
     ) -> None:
-        if not isinstance(model, BaseMKL):
-            known = "MKLClassifier, MKLRegressor or MKLOneClass"
-            raise InputError(f"A scan needs a fitted {known}; got {type(model).__name__}.")
-        check_is_fitted(model)
+        *before, machine = steps_of(model)
+        if before:
+            raise InputError(
+                f"A scan reads sequences as they are, and this pipeline changes them first by {before[0]!r}. Fit a "
+                "model on the sequences themselves."
+            )
+        fitted: FittedModel = machine.fitted_
         if strands not in STRANDS:
             raise InputError(f"strands must be one of {', '.join(map(repr, STRANDS))}; got {strands!r}.")
         if unknown not in ("score", "skip"):
@@ -118,7 +120,7 @@ class Scanner:
         if block < 1:
             raise InputError(f"block must be a number of letters ≥ 1; got {block!r}.")
         self.n_jobs = count_jobs(n_jobs)
-        self.windows = WindowModel(model, window, _machine(model, label), self.n_jobs)
+        self.windows = WindowModel(fitted, window, _machine(fitted, label), self.n_jobs)
         self.threshold, self.skip_unknown, self.block = threshold, unknown == "skip", block
         self.strands, self.regions = STRANDS[strands], as_regions(regions)
         if "-" in self.strands:
@@ -296,16 +298,14 @@ class _Names:
             )
 
 
-def _machine(model: Any, label: Any) -> int:
+def _machine(fitted: FittedModel, label: Any) -> int:
     """Column of the decision values that belongs to a class."""
-    n_machines = len(model.intercept_)
-    if n_machines == 1:
+    if fitted.n_machines == 1:
         if label is not None:
             raise InputError(f"The model has one decision value, so there is no label to choose; got {label!r}.")
         return 0
-    found = np.flatnonzero([one == label for one in model.classes_.tolist()])
+    classes = [] if fitted.classes is None else fitted.classes.tolist()
+    found = np.flatnonzero([one == label for one in classes])
     if not len(found):
-        raise InputError(
-            f"The model has one decision value per class; say which: label= one of {model.classes_.tolist()}."
-        )
+        raise InputError(f"The model has one decision value per class; say which: label= one of {classes}.")
     return int(found[0])

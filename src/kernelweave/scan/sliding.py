@@ -1,4 +1,4 @@
-"""Windows of long sequences as a fitted model scores them: slid along where tables allow, cut out where not."""
+"""Windows of long sequences as a fitted model scores them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..estimators.compiled import Compiled, Part, TablePart
+from ..estimators.fitted import fitted_model
+from ..gram.prepared import Line, Windows
 from ..kernels import Kernel
 from ..kernels.pieces import readers
 from ..parallel import for_blocks
 from ..sequences import Alphabet, SequenceSet
-from ..views import DictViews, Path, Views, as_views
+from ..views import Path, Views
 
-#: Windows that are cut out at a time.
-CUT = 1 << 14
 #: Windows that one thread slides over before it asks for more, at least and at most.
 FEWEST, MOST = 1 << 14, 1 << 19
 
@@ -25,7 +24,7 @@ class WindowModel:
 
     Parameters
     ----------
-    model : fitted estimator
+    model : fitted estimator, or its record
         All its terms must look at one view of sequences.
     window : int or None
         Letters of a window; None for the length of the sequences that the model was fitted on.
@@ -36,18 +35,13 @@ class WindowModel:
     """
 
     def __init__(self, model: Any, window: int | None = None, machine: int = 0, n_jobs: int = 1) -> None:
-        _, used = model._used()
-        support: Views = model._support_views
-        path, leaf = _one_view([model._terms[m] for m in used], support)
-        self._path, self.machine, self.n_jobs = path, machine, n_jobs
-        self.support: SequenceSet = support.through(path).sequences(leaf.alphabet)
+        fitted = fitted_model(model)
+        self._path, leaf = _one_view([fitted.terms[m] for m in fitted.used], fitted.support)
+        self.machine, self.n_jobs = machine, n_jobs
+        self.support: SequenceSet = fitted.support.through(self._path).sequences(leaf.alphabet)
         self.alphabet: Alphabet = self.support.alphabet
         self.window = self._window(window)
-        if getattr(model, "_compiled", None) is None:
-            model.compile()
-        self.compiled: Compiled = model._compiled
-        #: Per part: what values of windows without unknown letters are multiplied with, or None where it must be cut.
-        self._roots = [self._slides(part) for part in self.compiled.parts]
+        self.intercept, self.prepared = float(fitted.intercepts[machine]), fitted.keep()
 
     def _window(self, window: int | None) -> int:
         if window is None:
@@ -61,67 +55,18 @@ class WindowModel:
             raise InputError(f"window must be a whole number of letters ≥ 1; got {window!r}.")
         return int(window)
 
-    def _slides(self, part: Part) -> float | None:
-        """The factor of windows without unknown letters, where the part can be slid along a sequence."""
-        if not isinstance(part, TablePart) or not all(tables.exact for _, tables in part.tables):
-            return None
-        if not all(leaf.even_norm for norm in part.family.piece.norms for leaf in norm.kernel.leaves()):
-            return None  # the norm is another one in every window
-        one = self._views(np.zeros((1, self.window), np.uint8))
-        roots = part.family.roots(one)
-        return 1.0 if roots is None else float(roots[0])
-
-    def _views(self, codes: np.ndarray) -> Views:
-        """Codes (n, window) as the samples that the model expects."""
-        views = as_views(SequenceSet(self.alphabet, codes.reshape(-1), len(codes), self.window))
-        for columns in reversed(self._path):
-            name = columns[0] if isinstance(columns, (list, tuple)) else columns
-            views = DictViews({name: views})
-        return views
-
     def scores(self, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the decision values of the windows from `starts` on in a sequence of codes, (n,)."""
-        from .._fast.linadd import pack_places
-
-        out = np.full(len(starts), self.compiled.intercept[self.machine])
-        slides = any(root is not None for root in self._roots)
-        places = pack_places(codes) if slides else np.empty(0, np.uint64)
-        unknown = np.append(0, np.cumsum(codes >= self.alphabet.size, dtype=np.int32))
-        known = unknown[starts + self.window] == unknown[starts]
+        windows, out = Windows(Line(codes, self.alphabet, self.window, self._path), starts), np.empty(len(starts))
+        if self.prepared.slides:
+            _ = windows.line.places, windows.line.unknown  # made before the threads ask for them
 
         def work(part: slice) -> None:
-            clear = known[part]
-            out[part][clear] = self._known(codes, places, starts[part][clear])
-            out[part][~clear] = self._cut(codes, starts[part][~clear])
+            out[part] = self.intercept
+            self.prepared.slide(windows.some(part), self.machine, out[part])
 
         size = int(np.clip(-(-len(starts) // self.n_jobs), FEWEST, MOST))
         for_blocks(work, len(starts), size, self.n_jobs)
-        return out
-
-    def _known(self, codes: np.ndarray, places: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """The values of windows without unknown letters."""
-        out = np.full(len(starts), self.compiled.intercept[self.machine])
-        for part, root in zip(self.compiled.parts, self._roots, strict=True):
-            if root is None:
-                out += self._cut(codes, starts, [part])
-                continue
-            assert isinstance(part, TablePart)
-            for c, tables in part.tables:
-                if c == self.machine:
-                    out += tables.slide(places, starts) * root
-        return out
-
-    def _cut(self, codes: np.ndarray, starts: np.ndarray, parts: list[Part] | None = None) -> np.ndarray:
-        """The values of any windows: all of them, or only what some parts add."""
-        out = np.empty(len(starts))
-        windows = np.lib.stride_tricks.sliding_window_view(codes, self.window)
-        for first in range(0, len(starts), CUT):
-            some = slice(first, min(first + CUT, len(starts)))
-            views = self._views(np.ascontiguousarray(windows[starts[some]]))
-            values = np.tile(self.compiled.intercept * (parts is None), (len(views), 1))
-            for part in self.compiled.parts if parts is None else parts:
-                part.add(views, values, 1)
-            out[some] = values[:, self.machine]
         return out
 
 

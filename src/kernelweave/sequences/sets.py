@@ -80,7 +80,7 @@ class SequenceSet:
     # -- what is kept ----------------------------------------------------------------------------------------------
 
     @property
-    def _buffer(self) -> np.ndarray:
+    def buffer(self) -> np.ndarray:
         """The letters as they are kept; those that are mapped are what was written, or this is an error."""
         if self.source is not None:
             self.source.check(self._at, self._at + self._raw.size)
@@ -151,7 +151,7 @@ class SequenceSet:
             return self._unknown
         if self.alphabet.size == 256:
             return _NO_POSITIONS
-        buffer = self._buffer
+        buffer = self.buffer
         starts = range(0, buffer.size, _BLOCK_BYTES)  # a mask of a whole mapped file may not fit into memory
         parts = [at + np.flatnonzero(buffer[at : at + _BLOCK_BYTES] == UNKNOWN) for at in starts]
         return np.concatenate([_NO_POSITIONS, *parts])
@@ -166,11 +166,11 @@ class SequenceSet:
     def flat_codes(self) -> np.ndarray:
         """Return the codes of all sequences one after another (cut at `offsets`), uint8."""
         if not self.packed:
-            return self._buffer
+            return self.buffer
         from .._fast.packing import unpack
 
         out = np.empty(self.n_letters, np.uint8)
-        unpack(self._buffer, self._starts_of(slice(0, self.n)), self.offsets, out)
+        unpack(self.buffer, self._starts_of(slice(0, self.n)), self.offsets, out)
         out[self._unknown] = UNKNOWN
         return out
 
@@ -180,7 +180,7 @@ class SequenceSet:
 
     def packed_rows(self) -> np.ndarray | None:
         """Return equally long sequences as they are packed, (n, bytes), or None in any other form; shares memory."""
-        return self._buffer.reshape(self.n, -1) if self.packed and self.n and self.length else None
+        return self.buffer.reshape(self.n, -1) if self.packed and self.n and self.length else None
 
     def require_length(self) -> int:
         """Return the common length, or raise an error that shows the lengths there are."""
@@ -318,7 +318,7 @@ class SequenceSet:
             return self
         if not self.alphabet.packable:
             raise InputError(f"Two bits hold four letters; the {self.alphabet.name} alphabet has {self.alphabet.size}.")
-        buffer = pack_codes(self._buffer, PACKING, self.offsets)
+        buffer = pack_codes(self.buffer, PACKING, self.offsets)
         return SequenceSet(self.alphabet, buffer, self.n, self.length, self._offsets, True, self.unknown, self.notes)
 
     def unpack(self) -> SequenceSet:
@@ -364,7 +364,7 @@ class SequenceSet:
 
     def __reduce__(self) -> tuple:
         # Copies and workers must not depend on a file that may be gone: the letters travel, the path does not.
-        args = (self._buffer, self.n, self.length, self._offsets, self.packed, self._unknown, self.notes)
+        args = (self.buffer, self.n, self.length, self._offsets, self.packed, self._unknown, self.notes)
         return SequenceSet, (self.alphabet, *args)
 
     def __repr__(self) -> str:

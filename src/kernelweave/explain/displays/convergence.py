@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ..terms import machine_of
+from ...estimators.fitted import steps_of
 from .base import COLOURS, QUIET, STYLES, Display, bare, whole_numbers
 
 AXES = {"iteration": "step of the solver", "seconds": "time (seconds)"}
@@ -50,7 +50,7 @@ class ConvergenceDisplay(Display):
         cls, model: Any, *, ax: Any = None, label: str | None = None, **options: Any
     ) -> ConvergenceDisplay:
         """Draw the history of a fitted model; `options` are those of `plot`."""
-        machine = machine_of(model)
+        machine = steps_of(model)[-1]
         if not getattr(machine, "history_", None):
             raise InputError(
                 "This model has no history_; a model from a file does not keep it. Fit it again to see one."

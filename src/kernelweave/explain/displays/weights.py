@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ..terms import Places, machine_of, places_of
+from ...estimators.fitted import fitted_model
+from ..terms import Places, places_of
 from .base import (
     COLOURS,
     DEGREE,
@@ -61,7 +62,7 @@ class KernelWeightsDisplay(Display):
         names: Sequence[str],
         *,
         places: Places | None = None,
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
     ) -> None:
         self.weights = np.asarray(weights, dtype=np.float64)
         self.names = list(names)
@@ -75,10 +76,10 @@ class KernelWeightsDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **options: Any) -> KernelWeightsDisplay:
         """Draw the weights of a fitted model; `options` are those of `plot`."""
-        machine = machine_of(model)
-        classes = machine.classes_ if machine.weights_.ndim == 2 else None
-        places = places_of(machine._terms, machine._support_views)
-        return cls(machine.weights_, machine.term_names_, places=places, classes=classes).plot(ax, **options)
+        fitted = fitted_model(model)
+        weights, classes = (fitted.weights[0], None) if len(fitted.weights) == 1 else (fitted.weights, fitted.classes)
+        places = places_of(fitted.terms, fitted.support)
+        return cls(weights, fitted.term_names, places=places, classes=classes).plot(ax, **options)
 
     @classmethod
     def from_weights(

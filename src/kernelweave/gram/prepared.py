@@ -1,0 +1,296 @@
+"""Decision values for new samples: what the support has to say, computed when asked or added up once and looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import MemoryBudgetError
+from ..kernels.weighted_degree import same_length
+from ..memory import readable
+from ..parallel import blocks
+from ..sequences import Alphabet, SequenceSet
+from ..views import DictViews, Path, Views, as_views
+from .base import Gram, support_of
+from .families import Family
+from .feature_map import FeatureMap
+from .tables import Tables, are_few
+
+if TYPE_CHECKING:
+    from .features import FeatureGram
+    from .linadd import LinaddGram
+
+#: Windows that are cut out at a time.
+CUT = 1 << 14
+
+
+class Line:
+    """A long sequence, and which windows of it are the samples of a model.
+
+    Parameters
+    ----------
+    codes : array of uint8
+        The letters of the sequence.
+    alphabet : Alphabet
+    length : int
+        Letters of a window.
+    path : Path
+        The columns that the model looks through to find a sequence.
+    """
+
+    def __init__(self, codes: np.ndarray, alphabet: Alphabet, length: int, path: Path = ()) -> None:
+        self.codes, self.alphabet, self.length, self.path = codes, alphabet, length, path
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The 32 letters from every place on, two bits each."""
+        from .._fast.linadd import pack_places
+
+        return pack_places(self.codes)
+
+    @cached_property
+    def unknown(self) -> np.ndarray:
+        """How many unknown letters come before every place."""
+        return np.append(0, np.cumsum(self.codes >= self.alphabet.size, dtype=np.int32))
+
+    def views(self, codes: np.ndarray) -> Views:
+        """Return codes (n, length) as the samples that the model expects."""
+        views = as_views(SequenceSet(self.alphabet, codes.reshape(-1), len(codes), self.length))
+        for columns in reversed(self.path):
+            name = columns[0] if isinstance(columns, (list, tuple)) else columns
+            views = DictViews({name: views})
+        return views
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of a long sequence, given by where they start."""
+
+    line: Line
+    starts: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def some(self, chosen: slice | np.ndarray) -> Windows:
+        """Return some of the windows."""
+        return replace(self, starts=self.starts[chosen])
+
+    @property
+    def known(self) -> np.ndarray:
+        """Which windows have no unknown letter."""
+        return self.line.unknown[self.starts + self.line.length] == self.line.unknown[self.starts]
+
+    def views(self) -> Views:
+        """Return the windows, cut out, as the samples that the model expects."""
+        every = np.lib.stride_tricks.sliding_window_view(self.line.codes, self.line.length)
+        return self.line.views(np.ascontiguousarray(every[self.starts]))
+
+
+class Prepared:
+    """Σ_m weights[c, m] K_m(x, X) @ coef[:, c] of every machine c, for new samples x; what `Gram.prepare` returns.
+
+    Nothing is held until `kept` is asked for.
+    """
+
+    n_machines: int
+    #: Bytes of tables and normals that are held.
+    nbytes = 0
+    #: Whether windows need not be cut out of a long sequence.
+    slides = False
+
+    def add(self, at: Views, out: np.ndarray, n_jobs: int = 1) -> None:
+        """Add the values of every sample and machine to out, (n_samples, n_machines)."""
+        raise NotImplementedError
+
+    def slide(self, windows: Windows, machine: int, out: np.ndarray) -> None:
+        """Add the values of one machine to out, (n_windows,); what does not slide is cut out."""
+        for part in blocks(len(windows), CUT):
+            some = windows.some(part)
+            values = np.zeros((len(some), self.n_machines))
+            self.add(some.views(), values)
+            out[part] += values[:, machine]
+
+    def pays(self, n_queries: int) -> bool:
+        """Say whether so many samples would have tables or normals built anyway, so that they may as well be kept."""
+        return False
+
+    def kept(self, budget: float) -> Prepared:
+        """Return the same with all sums over the support done, which later samples only look up.
+
+        Raises
+        ------
+        MemoryBudgetError
+            Where tables would take more than `budget` bytes.
+        """
+        needed = self.table_bytes()
+        if needed > budget:
+            raise MemoryBudgetError(
+                f"The tables of this model take about {readable(needed)}, the budget is {readable(budget)}. Raise "
+                "memory=..., or go on without compile(): predictions are the same, with tables built anew for every "
+                "call."
+            )
+        return self.summed()
+
+    def table_bytes(self) -> int:
+        """Return about how many bytes of tables `summed` would build."""
+        return 0
+
+    def summed(self) -> Prepared:
+        """Return the same with all sums over the support done; itself where there are none to do."""
+        return self
+
+
+class PreparedGram(Prepared):
+    """Terms that evaluate every new sample against the support.
+
+    Parameters
+    ----------
+    gram : the terms on the support samples
+    coef : array of shape (n, n_machines)
+    weights : array of shape (1 or n_machines, n_terms)
+        One row where the machines share their weights.
+    """
+
+    def __init__(self, gram: Gram, coef: np.ndarray, weights: np.ndarray) -> None:
+        self.gram, self.coef, self.weights = gram, coef, weights
+        self.n_machines = coef.shape[1]
+
+    def add(self, at: Views, out: np.ndarray, n_jobs: int = 1) -> None:
+        if len(self.weights) == 1:
+            out += self.gram.apply(self.coef, self.weights[0], at)
+            return
+        for c, row in enumerate(self.weights):
+            if row.any():
+                out[:, c] += self.gram.apply(np.ascontiguousarray(self.coef[:, c]), row, at)
+
+
+class PreparedTogether(Prepared):
+    """The sum of several."""
+
+    def __init__(self, parts: Sequence[Prepared], n_machines: int) -> None:
+        self.parts, self.n_machines = list(parts), n_machines
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return sum(part.nbytes for part in self.parts)
+
+    @property
+    def slides(self) -> bool:  # type: ignore[override]
+        return any(part.slides for part in self.parts)
+
+    def add(self, at: Views, out: np.ndarray, n_jobs: int = 1) -> None:
+        for part in self.parts:
+            part.add(at, out, n_jobs)
+
+    def slide(self, windows: Windows, machine: int, out: np.ndarray) -> None:
+        for part in self.parts:
+            part.slide(windows, machine, out)
+
+    def table_bytes(self) -> int:
+        return sum(part.table_bytes() for part in self.parts)
+
+    def pays(self, n_queries: int) -> bool:
+        return any(part.pays(n_queries) for part in self.parts)
+
+    def summed(self) -> Prepared:
+        return PreparedTogether([part.summed() for part in self.parts], self.n_machines)
+
+
+class PreparedPlacedWords(PreparedGram):
+    """Terms of weighted degree kernels, whose support can be added up in tables."""
+
+    gram: LinaddGram
+
+    def pays(self, n_queries: int) -> bool:
+        return not are_few(self.gram.n, n_queries)
+
+    def table_bytes(self) -> int:
+        return sum(self.gram.table_bytes(family, column) for family in self.gram.families for column in self.coef.T)
+
+    def summed(self) -> Prepared:
+        rows, parts = np.broadcast_to(self.weights, (self.n_machines, self.gram.n_terms)), []
+        for family in self.gram.families:
+            chosen = rows[:, family.numbers]
+            used = [c for c in range(self.n_machines) if chosen[c].any() and self.coef[:, c].any()]
+            tables = {c: self.gram.tables(family, self.coef[:, c], chosen[c]) for c in used}
+            parts.append(KeptTables(family, family.sequences(self.gram.X), tables, self.n_machines))
+        return PreparedTogether(parts, self.n_machines)
+
+
+class PreparedListedWords(PreparedGram):
+    """Terms whose features are listed, so that their support can be added up to normals."""
+
+    gram: FeatureGram
+
+    def pays(self, n_queries: int) -> bool:
+        return not are_few(self.gram.n, n_queries)
+
+    def summed(self) -> Prepared:
+        rows, parts = support_of(self.coef), []
+        for m, one in enumerate(self.gram.maps):
+            scales = self.weights[:, m, None] * self.gram.factors[m]
+            if scales.any():
+                normals = [normal * scales for _, normal in self.gram.normals(m, rows, self.coef[rows])]
+                parts.append(KeptNormals(one, normals, self.n_machines))
+        return PreparedTogether(parts, self.n_machines)
+
+
+class KeptTables(Prepared):
+    """The terms of one weighted degree kernel as one table per machine.
+
+    Parameters
+    ----------
+    own : the sequences of the support, whose alphabet and length new ones must have
+    tables : the tables of every machine that has any
+    """
+
+    def __init__(self, family: Family, own: SequenceSet, tables: dict[int, Tables], n_machines: int) -> None:
+        self.family, self.own, self.tables, self.n_machines = family, own, tables, n_machines
+        # windows would need a norm of their own each where it is not the same for all sequences of one length
+        even = all(leaf.even_norm for norm in family.piece.norms for leaf in norm.kernel.leaves())
+        self.slides = even and all(one.exact for one in tables.values())
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return sum(one.nbytes for one in self.tables.values())
+
+    def add(self, at: Views, out: np.ndarray, n_jobs: int = 1) -> None:
+        queries = self.family.sequences(at, like=self.own)
+        same_length(queries, self.own)
+        roots = self.family.roots(at)
+        for c, tables in self.tables.items():
+            values = tables.scores(queries, n_jobs)
+            out[:, c] += values if roots is None else values * roots
+
+    def slide(self, windows: Windows, machine: int, out: np.ndarray) -> None:
+        if not self.slides:
+            super().slide(windows, machine, out)
+            return
+        known = windows.known
+        if machine in self.tables and known.any():
+            values = self.tables[machine].slide(windows.line.places, windows.starts[known])
+            roots = self.family.roots(windows.line.views(np.zeros((1, windows.line.length), np.uint8)))
+            out[known] += values if roots is None else values * roots[0]
+        if not known.all():
+            rest = np.zeros(int(np.count_nonzero(~known)))
+            super().slide(windows.some(~known), machine, rest)
+            out[~known] += rest
+
+
+class KeptNormals(Prepared):
+    """One term with listed features: the normal of every machine, by group of features, its weights inside."""
+
+    def __init__(self, features: FeatureMap, normals: list[np.ndarray], n_machines: int) -> None:
+        self.features, self.normals, self.n_machines = features, normals, n_machines
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return sum(normal.nbytes for normal in self.normals)
+
+    def add(self, at: Views, out: np.ndarray, n_jobs: int = 1) -> None:
+        self.features.add_products(self.normals, at, 1.0, out, n_jobs)
