@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
+from kernelweave.explain.curves import curves_of
 from kernelweave.report import measures
 from kernelweave.report.threshold import rates
 
@@ -25,7 +26,7 @@ def decisions(draw, both=True):
 @given(decisions())
 def test_areas_are_those_of_scikit_learn(given_):
     positive, decision = given_
-    found = measures.curves(positive, decision)
+    found = curves_of(positive, decision)
     assert found.roc_area == pytest.approx(metrics.roc_auc_score(positive, decision), abs=1e-12)
     assert found.average_precision == pytest.approx(metrics.average_precision_score(positive, decision), abs=1e-12)
 
@@ -33,7 +34,7 @@ def test_areas_are_those_of_scikit_learn(given_):
 @given(decisions(both=False))
 def test_counts_and_curves_are_what_they_say(given_):
     positive, decision = given_
-    found = measures.curves(positive, decision)
+    found = curves_of(positive, decision)
     table = measures.counts(positive, decision, found.thresholds)
     for i, threshold in enumerate(found.thresholds):
         called = decision > threshold
@@ -43,7 +44,7 @@ def test_counts_and_curves_are_what_they_say(given_):
 
 
 def test_areas_without_one_of_the_classes_are_not_numbers():
-    found = measures.curves(np.zeros(3, bool), np.arange(3.0))
+    found = curves_of(np.zeros(3, bool), np.arange(3.0))
     assert np.isnan(found.roc_area)
     assert np.isnan(found.average_precision)
 
@@ -51,7 +52,7 @@ def test_areas_without_one_of_the_classes_are_not_numbers():
 @given(decisions())
 def test_few_points_draw_the_same_curve(given_):
     positive, decision = given_
-    found = measures.curves(positive, decision)
+    found = curves_of(positive, decision)
     keep = measures.few_points(found.fall_out, found.recall)
     assert keep[0] == 0
     assert keep[-1] == len(found.thresholds) - 1
@@ -61,7 +62,7 @@ def test_few_points_draw_the_same_curve(given_):
 
 def test_a_long_curve_is_thinned(rng):
     positive = rng.random(5000) < 0.5
-    found = measures.curves(positive, rng.normal(size=5000) + positive)
+    found = curves_of(positive, rng.normal(size=5000) + positive)
     keep = measures.few_points(found.fall_out, found.recall, most=100)
     assert 50 < len(keep) <= 100
     again = np.trapezoid(found.recall[keep], found.fall_out[keep])

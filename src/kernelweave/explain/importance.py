@@ -43,6 +43,27 @@ class Logo:
     view: Hashable = None
 
 
+def stacked(heights: np.ndarray, least: float = 0.0) -> list[tuple[int, float, float]]:
+    """Return (letter, lower end, height) of the letters of one position that are higher than `least`.
+
+    They stand on both sides of zero, by their signs, the largest outermost.
+    """
+    out = []
+    for sign in (1.0, -1.0):
+        edge = 0.0
+        for a in np.argsort(np.abs(heights), kind="stable"):
+            height = float(sign * heights[a])
+            if height > least:
+                out.append((int(a), edge if sign > 0 else -edge - height, height))
+                edge += height
+    return out
+
+
+def reach(values: np.ndarray) -> tuple[float, float]:
+    """Return the lowest and the highest end of all stacks of letters, (length, n_letters)."""
+    return float(np.minimum(values, 0.0).sum(axis=1).min()), float(np.maximum(values, 0.0).sum(axis=1).max())
+
+
 # -- what users call -------------------------------------------------------------------------------------------------
 
 

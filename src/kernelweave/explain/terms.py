@@ -44,6 +44,23 @@ class Places:
     positions: np.ndarray
     whole: str | None
 
+    @property
+    def is_grid(self) -> bool:
+        """Whether every term has both a degree and a position."""
+        return bool(len(self.degrees)) and min(self.degrees.min(), self.positions.min()) >= 0
+
+    def grid(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return one value per term as a matrix, NaN where no term stands, and the degrees and positions of it.
+
+        Values of terms that stand in one place are added up.
+        """
+        degrees, positions = (np.arange(all_.min(), all_.max() + 1) for all_ in (self.degrees, self.positions))
+        place = self.degrees - degrees[0], self.positions - positions[0]
+        out = np.full((len(degrees), len(positions)), np.nan)
+        out[place] = 0.0
+        np.add.at(out, place, values)
+        return out, degrees, positions
+
 
 def term_table(model: Any, X: Any = None) -> TermTable:
     """Return name, weight and, given samples, share of every term.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..explain.convergence import Trajectory, bounds_range, trajectories
 from .context import Context, Section, section
 from .markup import Html, facts, number, tag
 from .samples import class_names
@@ -18,7 +19,8 @@ STEPS = 200
 def certificate_section(context: Context) -> Section:
     """Return how near to the optimum the fit stopped, and how it got there."""
     model = context.model
-    seconds = _seconds(model.history_)
+    ways = trajectories(model.history_)
+    seconds = float(sum(way.seconds[-1] for way in ways)) if ways else None
     shown = facts(
         [
             ("objective reached", number(model.objective_, 6)),
@@ -36,8 +38,9 @@ def certificate_section(context: Context) -> Section:
     )
     if _staged(model):
         said += " The weights were chosen in a first stage; the proof is for the machine at these weights."
-    plots = [plot for plot in (_bounds_plot(model), _gap_plot(model)) if plot is not None]
-    grid = tag("div", *plots, class_="grid") if plots else None
+    bounds = _bounds_plot(ways[0]) if len(ways) == 1 and len(ways[0]) > 1 else None
+    gaps = _gap_plot(ways, model) if ways and max(map(len, ways)) > 1 else None
+    grid = tag("div", bounds, gaps, class_="grid") if gaps else None
     return section("certificate", "Certificate and convergence", tag("p", said), shown, grid)
 
 
@@ -56,59 +59,35 @@ _REASONS = {
 }
 
 
-def _seconds(history: list[dict[str, Any]]) -> float | None:
-    last = {entry.get("problem", 0): entry["seconds"] for entry in history}
-    return float(sum(last.values())) if last else None
-
-
-def _problems(history: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Return the steps of every problem, a few hundred at most."""
-    found: dict[int, list[dict[str, Any]]] = {}
-    for entry in history:
-        found.setdefault(entry.get("problem", 0), []).append(entry)
-    return [[steps[i] for i in thinned(len(steps), STEPS)] for steps in found.values()]
-
-
-def _bounds_plot(model: Any) -> Html | None:
-    problems = _problems(model.history_)
-    if len(problems) != 1 or len(problems[0]) < 2:
-        return None
-    steps = problems[0]
-    x = np.array([entry["iteration"] for entry in steps])
-    bounds = {name: np.array([entry[name] for entry in steps], dtype=np.float64) for name in ("upper", "lower")}
-    shown = np.concatenate([bounds["upper"][np.isfinite(bounds["upper"])], bounds["lower"][-1:]])
-    start = np.isfinite(bounds["lower"]) & (bounds["lower"] > shown.min() - 2 * np.ptp(shown))
-    axis = Axis.around([*shown, *bounds["lower"][start]], "objective")
-    plot = Plot(Axis.around(x, "step of the solver", whole=True), axis, "Bounds on the optimum")
-    for name, series in (("upper", "c0"), ("lower", "c1")):
-        keep = np.isfinite(bounds[name])
-        values = [[int(i), number(v, 6)] for i, v in zip(x[keep], bounds[name][keep], strict=True)]
-        if len(values) > 1:
-            plot.line(x[keep], bounds[name][keep], series, tip=f"step {{0}}\n{name} bound {{1}}", values=values,
-                      name=f"{name} bound")  # fmt: skip
+def _bounds_plot(way: Trajectory) -> Html:
+    low, high = bounds_range([way]) or (0.0, 1.0)
+    x = Axis.around(way.iteration, "step of the solver", whole=True)
+    plot = Plot(x, Axis(low, high, "objective"), "Bounds on the optimum")
+    for name, bound, series in (("upper bound", way.upper, "c0"), ("lower bound", way.lower, "c1")):
+        at = _drawn(bound)
+        values = [[int(way.iteration[i]), number(bound[i], 6)] for i in at]
+        if len(at) > 1:
+            tip = f"step {{0}}\n{name} {{1}}"
+            plot.line(way.iteration[at], bound[at], series, tip=tip, values=values, name=name)
     return plot.html()
 
 
-def _gap_plot(model: Any) -> Html | None:
-    problems = _problems(model.history_)
-    gaps = [np.array([entry["gap"] for entry in steps], dtype=np.float64) for steps in problems]
-    if not gaps or max(map(len, gaps)) < 2:
-        return None
-    xs = [np.array([entry["iteration"] for entry in steps]) for steps in problems]
-    tol = float(model.tol)
-    y = Axis.around(np.concatenate([*gaps, [tol]]), "relative gap", log=True)
-    x = Axis.around(np.concatenate(xs), "step of the solver", whole=True)
-    plot = Plot(x, y, "Relative gap" + (" of every class" if len(gaps) > 1 else ""))
+def _gap_plot(ways: list[Trajectory], model: Any) -> Html:
+    several, tol = len(ways) > 1, float(model.tol)
+    y = Axis.around(np.concatenate([*(way.gap for way in ways), [tol]]), "relative gap", log=True)
+    x = Axis.around(np.concatenate([way.iteration for way in ways]), "step of the solver", whole=True)
+    plot = Plot(x, y, "Relative gap" + (" of every class" if several else ""))
     plot.rule((x.low, x.high), (tol, tol), name="asked for")
-    several = len(gaps) > 1
-    for c, (at, gap, steps) in enumerate(zip(xs, gaps, problems, strict=True)):
-        keep = np.isfinite(gap) & (gap > 0)
-        lead = class_names(model)[c] if several else None
-        values = [
-            [int(i), number(g), number(entry["seconds"])]
-            for i, g, entry, k in zip(at, gap, steps, keep, strict=True)
-            if k
-        ]
+    for c, way in enumerate(ways):
+        at = _drawn(way.gap)
+        values = [[int(way.iteration[i]), number(way.gap[i]), number(way.seconds[i])] for i in at]
         tip, name = "step {0}\ngap {1}\nafter {2} s", "" if several else "reached"
-        plot.line(at[keep], gap[keep], f"c{c % 8}", tip=tip, values=values, name=name, lead=lead)
+        lead = class_names(model)[c] if several else None
+        plot.line(way.iteration[at], way.gap[at], f"c{c % 8}", tip=tip, values=values, name=name, lead=lead)
     return plot.html()
+
+
+def _drawn(values: np.ndarray) -> np.ndarray:
+    """Return the steps to draw: a few hundred at most of those that have a value."""
+    steps = thinned(len(values), STEPS)
+    return steps[np.isfinite(values[steps])]

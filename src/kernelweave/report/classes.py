@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..explain.curves import Curves, curves_of
 from . import measures
 from .context import Context, missing
-from .markup import Html, cell, number, number_cell, table, tag
+from .markup import Html, cell, clipped, number, number_cell, table, tag
 from .samples import Samples, class_names
 from .svg import figure
 from .threshold import roc_plot
 
 #: Colours, and kinds of lines, by which classes are told apart in a plot.
 COLOURS, STROKES = 8, 3
+#: Letters of a class in the picture of who is taken for whom.
+LABEL = 13
 
 
 def multiclass(context: Context) -> list[Html]:
@@ -23,12 +26,12 @@ def multiclass(context: Context) -> list[Html]:
     names, judged = class_names(context.model), labelled[-1]
     rows = [[cell(s.label), number_cell(len(s)), number_cell(accuracy(s), 4)] for s in labelled]
     scores = table([("samples", False), ("number", True), ("accuracy", True)], rows, label="scores")
-    found = [measures.curves(np.asarray(judged.y) == c, judged.decision[:, c]) for c in range(len(names))]
+    found = [curves_of(np.asarray(judged.y) == c, judged.decision[:, c]) for c in range(len(names))]
     plots = tag("div", _confusion_plot(judged, names), *_roc(judged, names, found), class_="grid")
     return [scores, plots, _classes_table(judged, names, found)]
 
 
-def _roc(judged: Samples, names: list[str], found: list[measures.Curves]) -> list[Html]:
+def _roc(judged: Samples, names: list[str], found: list[Curves]) -> list[Html]:
     """Return a curve for every class that there are samples of; the most common ones have a look of their own."""
     order = np.argsort([-curves.n_positive for curves in found], kind="stable").tolist()
     drawn = sorted(c for c in order if found[c].n_positive and found[c].n_negative)
@@ -57,13 +60,13 @@ def _confusion_plot(samples: Samples, names: list[str]) -> Html:
     assert samples.y is not None
     n = len(names)
     count = measures.confusion(samples.y, samples.decision.argmax(axis=1), n)
-    size, top, longest = max(14, min(44, 330 // n)), 22, max(len(_cut(name)) for name in names)
+    size, top, longest = max(14, min(44, 330 // n)), 22, max(len(clipped(name, LABEL)) for name in names)
     left = 16 + round(7.5 * longest)
     marks = [tag("text", "is", x=left - 6, y=top - 8, class_="ty"), tag("text", "called", x=left, y=top - 8)]
     for i in range(n):
-        marks.append(tag("text", _cut(names[i]), x=left - 6, y=top + (i + 0.5) * size + 4, class_="ty"))
+        marks.append(tag("text", clipped(names[i], LABEL), x=left - 6, y=top + (i + 0.5) * size + 4, class_="ty"))
         at = f"translate({left + (i + 0.5) * size + 4:.1f} {top + n * size + 6}) rotate(-60)"
-        marks.append(tag("text", _cut(names[i]), transform=at, class_="ty"))
+        marks.append(tag("text", clipped(names[i], LABEL), transform=at, class_="ty"))
         for j in range(n):
             marks += _square(count, names, i, j, (left + j * size, top + i * size, size))
     width, height = left + n * size + 8, top + n * size + 16 + round(6.5 * longest)
@@ -84,11 +87,7 @@ def _square(count: np.ndarray, names: list[str], i: int, j: int, place: tuple[fl
     return found
 
 
-def _cut(name: str, most: int = 13) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def _classes_table(samples: Samples, names: list[str], found: list[measures.Curves]) -> Html:
+def _classes_table(samples: Samples, names: list[str], found: list[Curves]) -> Html:
     assert samples.y is not None
     count = measures.confusion(samples.y, samples.decision.argmax(axis=1), len(names))
     rows = []

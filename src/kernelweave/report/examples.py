@@ -13,7 +13,7 @@ from sklearn.base import is_regressor
 from ..explain.contributions import Contributions, contributions
 from ..sequences import SequenceSet
 from .context import Context, Section, missing, section
-from .markup import Html, cell, join, name_of, number, number_cell, table, tag
+from .markup import Html, cell, clipped, join, name_of, number, number_cell, table, tag
 from .overview import sequences_by_view
 from .samples import Samples, class_names, directions, is_binary
 from .svg import push
@@ -187,7 +187,11 @@ def _terms(found: Contributions, i: int) -> Html:
     added = found.terms[i]
     order = np.argsort(-np.abs(added), kind="stable")
     largest = float(np.abs(found.terms).max(initial=0.0)) or 1.0
-    rows = [(tag("code", _cut(found.term_names[m]), class_="name"), float(added[m])) for m in order[:TERMS] if added[m]]
+    rows = [
+        (tag("code", clipped(found.term_names[m], 90), class_="name"), float(added[m]))
+        for m in order[:TERMS]
+        if added[m]
+    ]
     rest = [m for m in order[TERMS:] if added[m]]
     if rest:
         rows.append((Html(f"{len(rest)} more terms"), float(added[rest].sum())))
@@ -200,7 +204,3 @@ def _terms(found: Contributions, i: int) -> Html:
 def _calm(value: np.ndarray) -> np.ndarray:
     """Return the value, or zero for what is zero but for rounding."""
     return np.where(np.abs(value) < ROUNDING, 0.0, value)
-
-
-def _cut(name: str, most: int = 90) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"

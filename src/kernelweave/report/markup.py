@@ -85,6 +85,11 @@ def number(value: float, digits: int = 3) -> str:
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+def clipped(name: str, most: int = 120) -> str:
+    """Return the beginning of a name that is longer than `most`."""
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
 def decimals(value: float, digits: int = 3) -> str:
     """Return a score with a fixed number of decimals, so that scores can be compared at a glance."""
     return "–" if value != value else f"{value:.{digits}f}".replace("-", "−")

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from ..errors import InputError
 from ..estimators.fitted import FittedModel
+from ..explain.curves import curves_of
 from ..explain.normals import label_of
 from ..io.support import requests_of
 from ..kernels.values import typed
@@ -68,7 +69,7 @@ def _score_cards(context: Context) -> list[Html]:
         return [_card(percent(accuracy(judged)), "accuracy", f"{len(class_names(context.model))} classes; {where}")]
     positive = positives(judged)
     assert positive is not None
-    curves = measures.curves(positive, judged.decision)
+    curves = curves_of(positive, judged.decision)
     if not curves.n_positive or not curves.n_negative:
         return [_card(percent(float(np.mean((judged.decision > 0) == positive))), "accuracy", where)]
     more = f"average precision {decimals(curves.average_precision)}; {where}"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
+from ..explain.curves import curves_of
 from . import measures
 from .classes import accuracy
 from .context import Context
@@ -32,7 +33,7 @@ def _of(model: Any, samples: Samples) -> dict[str, float]:
     found = {"accuracy": float(np.mean((samples.decision > 0) == positive))}
     if positive.all() or not positive.any():
         return found  # there is no curve of one class
-    curves = measures.curves(positive, samples.decision)
+    curves = curves_of(positive, samples.decision)
     return {"auROC": float(curves.roc_area), "auPRC": float(curves.average_precision), **found}
 
 

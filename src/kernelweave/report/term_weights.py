@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..explain.terms import term_table
+from ..explain.terms import places_of, term_table
 from .context import Context, Section, section
-from .markup import Html, cell, number, number_cell, percent, table, tag
+from .markup import Html, cell, clipped, number, number_cell, percent, table, tag
 from .samples import class_names
 from .svg import Axis, Plot, bar, figure, thinned
 
@@ -56,13 +56,9 @@ def _expressions(context: Context) -> list[Html]:
 def _summands(model: Any, weights: np.ndarray) -> str:
     order = [int(m) for m in np.argsort(-weights, kind="stable") if weights[m] > 0]
     some = sorted(order[:FEW_SUMMANDS])
-    texts = [f"{weights[m] / model.scales_[m]:.3g} * {_short(model.term_names_[m])}" for m in some]
+    texts = [f"{weights[m] / model.scales_[m]:.3g} * {clipped(model.term_names_[m])}" for m in some]
     more = len(order) - len(some)
     return (" + ".join(texts) or "0") + (f" + … ({more} more)" if more else "")
-
-
-def _short(name: str, most: int = 120) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _profile(context: Context) -> Html:
@@ -77,25 +73,21 @@ def _profile(context: Context) -> Html:
         width=920,
         height=220,
     )
-    tips = [f"{m}: {_short(name)}\nweight {number(w)}" for m, (name, w) in enumerate(zip(names, drawn, strict=True))]
+    tips = [f"{m}: {clipped(name)}\nweight {number(w)}" for m, (name, w) in enumerate(zip(names, drawn, strict=True))]
     plot.bars(np.arange(n + 1) - 0.5, drawn, "c0", tips=tips)
     return plot.html(class_="full")
 
 
 def _places(context: Context) -> Html | None:
     """Return a map of the weights of a kernel that was split by position and degree; None for other terms."""
-    found = term_table(context.model)
-    if len(context.weights) > 1 or not {"degree", "position"} <= set(found.columns):
+    places = places_of(context.fitted.terms, context.fitted.support)
+    if len(context.weights) > 1 or not places.is_grid:
         return None
-    degree, position, weight = (found[name] for name in ("degree", "position", "weight"))
-    if (degree < 1).any() or (position < 0).any():
-        return None
-    values = np.zeros((int(degree.max()), int(position.max()) + 1))
-    np.add.at(values, (degree - 1, position), weight)
-    rows, columns = (list(range(start, start + n)) for start, n in zip((1, 0), values.shape, strict=True))
+    values, degrees, positions = places.grid(context.weights[0])
+    values, rows, columns = np.nan_to_num(values), degrees.tolist(), positions.tolist()
     plot = Plot(
-        Axis(-0.5, columns[-1] + 0.5, "position, from 0", whole=True),
-        Axis(0.5, rows[-1] + 0.5, "degree, letters", whole=True),
+        Axis(columns[0] - 0.5, columns[-1] + 0.5, "position, from 0", whole=True),
+        Axis(rows[0] - 0.5, rows[-1] + 0.5, "degree, letters", whole=True),
         "Weights by position and degree",
         width=920,
         height=90 + 18 * len(rows),
@@ -112,9 +104,9 @@ def _by_class(context: Context) -> Html:
     left, width = 120, 120 + size * len(names) + 4
     marks = []
     for c, row in enumerate(weights):
-        marks.append(tag("text", _short(classes[c], 16), x=left - 6, y=c * size + 13, class_="ty"))
+        marks.append(tag("text", clipped(classes[c], 16), x=left - 6, y=c * size + 13, class_="ty"))
         for m, weight in enumerate(row):
-            tip = f"{classes[c]}: {_short(names[m])}\nweight {number(weight)}"
+            tip = f"{classes[c]}: {clipped(names[m])}\nweight {number(weight)}"
             strength = float(np.sqrt(weight / (weights.max() or 1.0)))
             box = {"x": left + m * size, "y": c * size, "width": size - 1, "height": size - 1}
             marks.append(tag("rect", **box, fill_opacity=max(strength, 0.04), class_="c0 bar", data_tip=tip))
@@ -134,7 +126,7 @@ def _terms_table(context: Context) -> Html:
     head += [("alignment", True)] if alignment is not None else []
     rows = []
     for m in np.argsort(-mean, kind="stable"):
-        cells = [cell(str(m), m, numeric=True), cell(tag("code", _short(model.term_names_[m], 300), class_="name"))]
+        cells = [cell(str(m), m, numeric=True), cell(tag("code", clipped(model.term_names_[m], 300), class_="name"))]
         cells += [number_cell(mean[m]), cell(bar(mean[m] / largest)), number_cell(model.scales_[m])]
         if shares is not None:
             cells.append(cell(percent(shares[m]), repr(float(shares[m])), numeric=True))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..explain.curves import Curves, curves_of
 from . import measures
 from .context import Context, missing
 from .markup import Html, cell, decimals, number, number_cell, percent, table, tag
@@ -23,14 +24,10 @@ def binary(context: Context) -> list[Html]:
     if not labelled:
         said = "No targets came with the samples, so there are neither curves nor counts: pass y or y_test."
         return [missing(said), tag("div", _histogram(context, thresholds), class_="grid")]
-    found = [(samples, _curves(samples)) for samples in labelled]
+    found = [(samples, curves_of(_positive(samples), samples.decision)) for samples in labelled]
     roc = roc_plot([(samples.label, samples.series, curves) for samples, curves in found], "ROC curve")
     grid = tag("div", roc, _pr_plot(found), _histogram(context, thresholds), class_="grid")
     return [_scores(found), _panel(context, labelled, thresholds, zero, grid)]
-
-
-def _curves(samples: Samples) -> measures.Curves:
-    return measures.curves(_positive(samples), samples.decision)
 
 
 def _positive(samples: Samples) -> np.ndarray:
@@ -39,7 +36,7 @@ def _positive(samples: Samples) -> np.ndarray:
     return found
 
 
-def _scores(found: list[tuple[Samples, measures.Curves]]) -> Html:
+def _scores(found: list[tuple[Samples, Curves]]) -> Html:
     rows = []
     for samples, curves in found:
         right = float(np.mean((samples.decision > 0) == _positive(samples)))
@@ -53,7 +50,7 @@ def _scores(found: list[tuple[Samples, measures.Curves]]) -> Html:
 # -- plots -------------------------------------------------------------------------------------------------------------
 
 
-def roc_plot(curves: list[tuple[str, str, measures.Curves]], title: str, note: str | None = None) -> Html:
+def roc_plot(curves: list[tuple[str, str, Curves]], title: str, note: str | None = None) -> Html:
     """Return ROC curves; those of the series "other" are drawn, but not named."""
     plot = Plot(Axis(-0.02, 1.02, "false positive rate"), Axis(-0.02, 1.02, "true positive rate"), title)
     plot.rule((0.0, 1.0), (0.0, 1.0))
@@ -67,7 +64,7 @@ def roc_plot(curves: list[tuple[str, str, measures.Curves]], title: str, note: s
     return plot.html(note, class_="roc")
 
 
-def _pr_plot(found: list[tuple[Samples, measures.Curves]]) -> Html:
+def _pr_plot(found: list[tuple[Samples, Curves]]) -> Html:
     plot = Plot(Axis(-0.02, 1.02, "recall"), Axis(-0.02, 1.02, "precision"), "Precision and recall")
     for samples, curves in found:
         x, y = curves.recall, curves.precision

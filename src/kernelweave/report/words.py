@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..explain.importance import importance, logo
+from ..explain.importance import importance, logo, reach, stacked
 from ..explain.kmers import kmer_table
 from ..explain.normals import word_views
 from .context import Context, Section, missing, section
@@ -64,33 +64,23 @@ def _titled(title: str, view: Hashable) -> str:
 def _logo_plot(context: Context, which: dict[str, Any]) -> Html:
     """Return letters at their positions, as tall as what they add; those that speak against are below zero."""
     found = logo(context.model, **which)
-    values = found.values
-    high, low = np.maximum(values, 0).sum(axis=1).max(), np.minimum(values, 0).sum(axis=1).min()
-    n = len(values)
+    values, n = found.values, len(found.values)
+    low, high = reach(values)
     if high == low:
         raise InputError("No letter matters by itself at any position, so there is no logo to draw.")
     space = 0.05 * (high - low)
     x = Axis(found.positions[0] - 0.5, found.positions[0] + n - 0.5, "position in the sequence, from 0", whole=True)
-    y = Axis(float(low - space), float(high + space), "added to the decision")
+    y = Axis(low - space, high + space, "added to the decision")
     plot = Plot(x, y, _titled("Logo: what each letter adds", found.view), width=920, height=250)
     plot.rule((x.low, x.high), (0.0, 0.0))
     least = LEAST * (high - low)
     for p, row in zip(found.positions, values, strict=True):
-        _stack(plot, float(p), row, found.letters, least)
+        for c, foot, height in stacked(row, least):
+            letter = found.letters[c]
+            plot.letter(letter, float(p), foot, foot + height, letter if letter in "ACGTU" else "L")
     said = [[_said(row, found.letters) for row in values]]
     plot.told(said, tip="position {1}\n{2}", columns=found.positions.tolist(), rows=[""])
     return plot.html(class_="full")
-
-
-def _stack(plot: Plot, x: float, row: np.ndarray, letters: str, least: float) -> None:
-    """Draw the letters of one position on top of each other, the strongest at the outer ends."""
-    for sign in (1, -1):
-        at = 0.0
-        for c in np.argsort(sign * row, kind="stable"):
-            if sign * row[c] > least:
-                low, high = sorted((at, at + float(row[c])))
-                plot.letter(letters[c], x, low, high, letters[c] if letters[c] in "ACGTU" else "L")
-                at += float(row[c])
 
 
 def _said(row: np.ndarray, letters: str) -> str:

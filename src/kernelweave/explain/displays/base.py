@@ -101,23 +101,20 @@ def kind_of(n: int, places: Places | None, kind: str = "auto") -> str:
     kinds = ("auto", "bars", "line", "map")
     if kind not in kinds:
         raise InputError(f"kind must be one of {kinds}; got {kind!r}.")
-    if kind == "map" and not _is_grid(places):
+    grid = places is not None and places.whole is not None and places.is_grid
+    if kind == "map" and not grid:
         raise InputError('kind="map" needs terms by degree and position: split("degree", "position"). Use "line".')
     if kind != "auto":
         return kind
-    if _is_grid(places) and n > FEW_PARTS:
+    if grid and n > FEW_PARTS:
         return "map"
     parts = places is not None and places.whole is not None
     return "bars" if n <= (FEW_PARTS if parts else FEW) else "line"
 
 
-def _is_grid(places: Places | None) -> bool:
-    return places is not None and places.whole is not None and min(places.degrees.min(), places.positions.min()) >= 0
-
-
 def axis_of(n: int, places: Places | None) -> tuple[np.ndarray, str]:
     """Return where n terms stand along an axis, and what the axis is called."""
-    if places is not None and places.whole is not None and not _is_grid(places):
+    if places is not None and places.whole is not None and not places.is_grid:
         for values, name in ((places.positions, POSITION), (places.degrees, DEGREE)):
             if values.min() >= 0 and len(np.unique(values)) == n:
                 return values, name
@@ -126,11 +123,8 @@ def axis_of(n: int, places: Places | None) -> tuple[np.ndarray, str]:
 
 def grid_of(values: np.ndarray, places: Places) -> tuple[np.ndarray, tuple[float, float, float, float]]:
     """Return values as a matrix of degrees and positions, NaN where there are none, and the extent of its picture."""
-    degrees, positions = places.degrees, places.positions
-    low, first = degrees.min(), positions.min()
-    grid = np.full((degrees.max() - low + 1, positions.max() - first + 1), np.nan)
-    grid[degrees - low, positions - first] = values
-    return grid, (first - 0.5, positions.max() + 0.5, low - 0.5, degrees.max() + 0.5)
+    grid, degrees, positions = places.grid(values)
+    return grid, (positions[0] - 0.5, positions[-1] + 0.5, degrees[0] - 0.5, degrees[-1] + 0.5)
 
 
 def draw_map(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...estimators.fitted import steps_of
+from ..convergence import Trajectory, bounds_range, trajectories
 from .base import COLOURS, QUIET, STYLES, Display, bare, whole_numbers
 
 AXES = {"iteration": "step of the solver", "seconds": "time (seconds)"}
@@ -82,19 +83,18 @@ class ConvergenceDisplay(Display):
                 raise InputError(f"{name} must be one of {known}; got {value!r}.")
         ax = self._start(ax, (6.5, 4.0))
         self.lines_: list[Any] = []
-        problems = sorted({entry.get("problem", 0) for entry in self.history})
-        for problem in problems:
-            entries = [entry for entry in self.history if entry.get("problem", 0) == problem]
-            label = self.label if len(problems) == 1 else f"{self.label or 'machine'} {problem}"
-            x = np.array([entry[over] for entry in entries], dtype=np.float64)
+        ways = trajectories(self.history)
+        for way in ways:
+            label = self.label if len(ways) == 1 else f"{self.label or 'machine'} {way.problem}"
+            x = way.iteration if over == "iteration" else way.seconds
             if what == "gap":
-                self._gap(ax, x, np.array([entry["gap"] for entry in entries]), label, color)
+                self._gap(ax, x, way.gap, label, color)
             else:
-                self._bounds(ax, x, entries, label, problem if len(problems) > 1 else None)
+                self._bounds(ax, x, way, label, len(ways) > 1)
         if what == "gap":
             self._gap_axis(ax)
         else:
-            self._bounds_axis(ax)
+            self._bounds_axis(ax, ways)
         ax.set_xlabel(AXES[over])
         if over == "iteration":
             whole_numbers(ax.xaxis)
@@ -103,10 +103,9 @@ class ConvergenceDisplay(Display):
 
     def _gap(self, ax: Any, x: np.ndarray, gap: np.ndarray, label: str | None, color: str | None) -> None:
         number = sum(1 for line in ax.get_lines() if line.get_gid() == "gap")
-        shown = np.where(np.isfinite(gap) & (gap > 0), gap, np.nan)  # an exact optimum has no place on this axis
         self.lines_ += ax.plot(
             x,
-            shown,
+            gap,
             color=color or COLOURS[number % len(COLOURS)],
             linestyle=STYLES[number % len(STYLES)],
             marker="." if len(x) <= MARKED else None,
@@ -123,14 +122,9 @@ class ConvergenceDisplay(Display):
         if named:
             ax.legend(handles=sorted(named, key=lambda line: line.get_gid() != "gap"), frameon=False)
 
-    def _bounds(
-        self, ax: Any, x: np.ndarray, entries: list[dict[str, Any]], label: str | None, problem: int | None
-    ) -> None:
-        upper = np.array([entry["upper"] for entry in entries])
-        lower = np.array([entry["lower"] for entry in entries])
-        lower = np.where(np.isfinite(lower), lower, np.nan)
-        name = "" if label is None else f"{label}: "
-        above, below = (COLOURS[1], COLOURS[0]) if problem is None else (COLOURS[problem % len(COLOURS)],) * 2
+    def _bounds(self, ax: Any, x: np.ndarray, way: Trajectory, label: str | None, several: bool) -> None:
+        upper, lower, name = way.upper, way.lower, "" if label is None else f"{label}: "
+        above, below = (COLOURS[way.problem % len(COLOURS)],) * 2 if several else (COLOURS[1], COLOURS[0])
         marker = "." if len(x) <= MARKED else None
         self.lines_ += ax.plot(x, upper, color=above, marker=marker, label=f"{name}reached so far (upper bound)")
         self.lines_ += ax.plot(
@@ -138,13 +132,9 @@ class ConvergenceDisplay(Display):
         )
         ax.fill_between(x, lower, upper, color=QUIET, alpha=0.3, linewidth=0)
 
-    def _bounds_axis(self, ax: Any) -> None:
+    def _bounds_axis(self, ax: Any, ways: list[Trajectory]) -> None:
         ax.set_ylabel("objective (C · Σ loss + ½‖w‖², no unit)")
         ax.legend(frameon=False, fontsize="small")
-        # the first lower bounds may be far below everything else, which is of no interest
-        highest = max(float(entry["upper"]) for entry in self.history)
-        lowest = min(float(line.get_ydata()[-1]) for line in self.lines_)  # of the last ones, which are the best
-        if np.isfinite(lowest):
-            room = max(highest - lowest, 1e-3 * abs(highest))
-            seen = min(float(entry["lower"]) for entry in self.history)
-            ax.set_ylim(max(seen - 0.05 * room, lowest - 0.8 * room), highest + 0.05 * room)
+        shown = bounds_range(ways)
+        if shown is not None:
+            ax.set_ylim(*shown)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ..curves import curves_of
 from .base import COLOURS, QUIET, STYLES, Display, bare, pyplot, shorten
 
 
@@ -92,17 +93,12 @@ class CurvesDisplay(Display):
         return self
 
     def _curves(self, label: str, color: str, style: str) -> None:
-        from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
-
-        truth, score = self.truths[label], self.scores[label]
-        false_rate, true_rate, _ = roc_curve(truth, score)
-        precision, recall, _ = precision_recall_curve(truth, score)
-        area, mean = float(auc(false_rate, true_rate)), float(average_precision_score(truth, score))
-        self.areas_[label] = (area, mean)
+        found = curves_of(self.truths[label], self.scores[label])
+        area, mean = self.areas_[label] = (found.roc_area, found.average_precision)
         name = "" if len(self.scores) == 1 else f"{shorten(label, 28)}: "
         line = {"color": color, "linestyle": style, "linewidth": 1.8}
-        self.ax_[0].plot(false_rate, true_rate, label=f"{name}area {area:.3f}", **line)
-        self.ax_[1].plot(recall, precision, drawstyle="steps-post", label=f"{name}mean {mean:.3f}", **line)
+        self.ax_[0].plot(found.fall_out, found.recall, label=f"{name}area {area:.3f}", **line)
+        self.ax_[1].plot(found.recall, found.precision, drawstyle="steps-pre", label=f"{name}mean {mean:.3f}", **line)
 
     def _frame(self) -> None:
         roc, pr = self.ax_

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ..importance import logo, reach, stacked
 from .base import COLOURS, Display, bare, pyplot, whole_numbers
 
 #: Nucleotides, and amino acids by what they are like: without charge and polar, acid, basic, and averse to water.
@@ -68,8 +69,6 @@ class SequenceLogoDisplay(Display):
         cls, model: Any, *, ax: Any = None, row: int = ROW, colors: dict[str, str] | None = None, **options: Any
     ) -> SequenceLogoDisplay:
         """Draw `explain.logo(model, **options)`: `min_share`, `term`, `machine`."""
-        from ..importance import logo
-
         return cls.from_logo(logo(model, **options), ax=ax, row=row, colors=colors)
 
     @classmethod
@@ -132,15 +131,14 @@ class SequenceLogoDisplay(Display):
 
         outlines: dict[int, list[Any]] = {}
         for i in range(first, last):
-            for a, low, height in _stack(self.values[i]):
+            for a, low, height in stacked(self.values[i]):
                 outlines.setdefault(a, []).append(_fitted(self.letters[a], self.start + i, low, height))
         for a, paths in sorted(outlines.items()):
             colour = colors.get(self.letters[a].upper(), COLOURS[-1])
             ax.add_collection(PathCollection(paths, facecolors=colour, edgecolors="none", label=self.letters[a]))
         ax.axhline(0.0, color="black", linewidth=0.8)
         ax.set_xlim(self.start + first - 0.6, self.start + first + width - 0.4)
-        highest = np.maximum(self.values, 0.0).sum(axis=1).max()
-        lowest = np.minimum(self.values, 0.0).sum(axis=1).min()
+        lowest, highest = reach(self.values)
         room = 0.05 * ((highest - lowest) or 1.0)
         ax.set_ylim(lowest - room * (lowest < 0), (highest or 1.0 * (lowest == 0)) + room)
         whole_numbers(ax.xaxis)
@@ -159,19 +157,6 @@ def _information(share: np.ndarray) -> np.ndarray:
     share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
     bits = np.sum(share * np.log2(np.maximum(share * share.shape[1], 1e-300)), axis=1, keepdims=True)
     return share * np.maximum(bits, 0.0)
-
-
-def _stack(heights: np.ndarray) -> list[tuple[int, float, float]]:
-    """Return (letter, lower end, height) for one position: the largest outermost, on both sides of zero."""
-    out = []
-    for sign in (1.0, -1.0):
-        edge = 0.0
-        for a in np.argsort(np.abs(heights), kind="stable"):
-            height = float(sign * heights[a])
-            if height > 0:
-                out.append((int(a), edge if sign > 0 else -edge - height, height))
-                edge += height
-    return out
 
 
 def _fitted(letter: str, x: float, low: float, height: float) -> Any:
