@@ -272,14 +272,15 @@ class KeptTables(Prepared):
             super().slide(windows, machine, out)
             return
         known = windows.known
-        if machine in self.tables and known.any():
-            values = self.tables[machine].slide(windows.line.places, windows.starts[known])
-            roots = self.family.roots(windows.line.views(np.zeros((1, windows.line.length), np.uint8)))
-            out[known] += values if roots is None else values * roots[0]
         if not known.all():
-            rest = np.zeros(int(np.count_nonzero(~known)))
-            super().slide(windows.some(~known), machine, rest)
-            out[~known] += rest
+            for some, way in ((known, self.slide), (~known, super().slide)):
+                values = np.zeros(int(np.count_nonzero(some)))
+                way(windows.some(some), machine, values)
+                out[some] += values
+        elif machine in self.tables:
+            values = self.tables[machine].slide(windows.line.places, windows.starts)
+            roots = self.family.roots(windows.line.views(np.zeros((1, windows.line.length), np.uint8)))
+            out += values if roots is None else values * roots[0]
 
 
 class KeptNormals(Prepared):
