@@ -55,6 +55,7 @@ KERNELS = {
     "spectrum": Spectrum(k=3).normalized(),
     "mixed": WD(4) + Spectrum(k=2) + WD(2).normalized(),
     "product": WD(3) * Spectrum(k=2) + WD(3),
+    "parts": WD(3).part(5) + WD(2).normalized().part(-9, -2) + Spectrum(k=2).part(0, 6),
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import MemoryBudgetError
 from ..kernels.weighted_degree import same_length
+from ..letters import Letters
 from ..memory import readable
 from ..parallel import blocks
 from ..sequences import Alphabet, SequenceSet
@@ -277,9 +278,13 @@ class KeptTables(Prepared):
                 values = np.zeros(int(np.count_nonzero(some)))
                 way(windows.some(some), machine, values)
                 out[some] += values
-        elif machine in self.tables:
-            values = self.tables[machine].slide(windows.line.places, windows.starts)
-            roots = self.family.roots(windows.line.views(np.zeros((1, windows.line.length), np.uint8)))
+        elif machine in self.tables and len(windows):
+            length, path = windows.line.length, self.family.piece.path
+            any_window = windows.line.views(np.zeros((1, length), np.uint8))
+            same_length(self.family.sequences(any_window, like=self.own), self.own)
+            first = sum(seen.first(length) for seen in path if isinstance(seen, Letters))
+            values = self.tables[machine].slide(windows.line.places, windows.starts + first)
+            roots = self.family.roots(any_window)
             out += values if roots is None else values * roots[0]
 
 
