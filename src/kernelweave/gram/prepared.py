@@ -175,14 +175,7 @@ class PreparedTogether(Prepared):
 
     def __init__(self, parts: Sequence[Prepared], n_machines: int) -> None:
         self.parts, self.n_machines = list(parts), n_machines
-
-    @property
-    def nbytes(self) -> int:  # type: ignore[override]
-        return sum(part.nbytes for part in self.parts)
-
-    @property
-    def slides(self) -> bool:  # type: ignore[override]
-        return any(part.slides for part in self.parts)
+        self.nbytes, self.slides = sum(part.nbytes for part in parts), any(part.slides for part in parts)
 
     def add(self, at: Views, out: np.ndarray, n_jobs: int = 1) -> None:
         for part in self.parts:
@@ -202,13 +195,17 @@ class PreparedTogether(Prepared):
         return PreparedTogether([part.summed() for part in self.parts], self.n_machines)
 
 
-class PreparedPlacedWords(PreparedGram):
-    """Terms of weighted degree kernels, whose support can be added up in tables."""
-
-    gram: LinaddGram
+class PreparedWords(PreparedGram):
+    """Terms whose support can be added up."""
 
     def pays(self, n_queries: int) -> bool:
         return not are_few(self.gram.n, n_queries)
+
+
+class PreparedPlacedWords(PreparedWords):
+    """Terms of weighted degree kernels, to be added up in tables."""
+
+    gram: LinaddGram
 
     def table_bytes(self) -> int:
         return sum(self.gram.table_bytes(family, column) for family in self.gram.families for column in self.coef.T)
@@ -223,13 +220,10 @@ class PreparedPlacedWords(PreparedGram):
         return PreparedTogether(parts, self.n_machines)
 
 
-class PreparedListedWords(PreparedGram):
-    """Terms whose features are listed, so that their support can be added up to normals."""
+class PreparedListedWords(PreparedWords):
+    """Terms whose features are listed, to be added up to normals."""
 
     gram: FeatureGram
-
-    def pays(self, n_queries: int) -> bool:
-        return not are_few(self.gram.n, n_queries)
 
     def summed(self) -> Prepared:
         rows, parts = support_of(self.coef), []
@@ -255,10 +249,7 @@ class KeptTables(Prepared):
         # windows would need a norm of their own each where it is not the same for all sequences of one length
         even = all(leaf.even_norm for norm in family.piece.norms for leaf in norm.kernel.leaves())
         self.slides = even and all(one.exact for one in tables.values())
-
-    @property
-    def nbytes(self) -> int:  # type: ignore[override]
-        return sum(one.nbytes for one in self.tables.values())
+        self.nbytes = sum(one.nbytes for one in tables.values())
 
     def add(self, at: Views, out: np.ndarray, n_jobs: int = 1) -> None:
         queries = self.family.sequences(at, like=self.own)
@@ -293,10 +284,7 @@ class KeptNormals(Prepared):
 
     def __init__(self, features: FeatureMap, normals: list[np.ndarray], n_machines: int) -> None:
         self.features, self.normals, self.n_machines = features, normals, n_machines
-
-    @property
-    def nbytes(self) -> int:  # type: ignore[override]
-        return sum(normal.nbytes for normal in self.normals)
+        self.nbytes = sum(normal.nbytes for normal in normals)
 
     def add(self, at: Views, out: np.ndarray, n_jobs: int = 1) -> None:
         self.features.add_products(self.normals, at, 1.0, out, n_jobs)

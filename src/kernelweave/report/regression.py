@@ -8,7 +8,7 @@ from . import measures
 from .context import Context, missing
 from .markup import Html, cell, number, number_cell, table, tag
 from .samples import Samples
-from .svg import Axis, Plot, thinned
+from .svg import Axis, Plot, histogram, thinned
 
 #: Points of a scatter plot, and bars of a histogram.
 DOTS, BINS = 400, 30
@@ -48,12 +48,15 @@ def _scatter(labelled: list[Samples]) -> Html:
     plot = Plot(x, y, "Predicted against true")
     plot.rule((x.low, x.high), (x.low, x.high))
     for samples in labelled:
-        at = _picked(samples)
-        true, predicted = _y(samples)[at], samples.decision[at]
-        values = [[samples.name(i), number(a, 4), number(b, 4)] for i, a, b in zip(at, true, predicted, strict=True)]
-        tip = "{0}\ntrue {1}\npredicted {2}"
-        plot.dots(true, predicted, samples.series, tip=tip, values=values, name=samples.label)
+        _dots(plot, samples, _y(samples), samples.decision, "{0}\ntrue {1}\npredicted {2}")
     return plot.html()
+
+
+def _dots(plot: Plot, samples: Samples, x: np.ndarray, y: np.ndarray, tip: str) -> None:
+    """Draw some of the samples, which tell their names and both numbers."""
+    at = _picked(samples)
+    values = [[samples.name(i), number(x[i], 4), number(y[i], 4)] for i in at]
+    plot.dots(x[at], y[at], samples.series, tip=tip, values=values, name=samples.label)
 
 
 def _residuals(labelled: list[Samples]) -> Html:
@@ -62,29 +65,14 @@ def _residuals(labelled: list[Samples]) -> Html:
     plot = Plot(x, Axis.around(np.append(off, 0.0), "true − predicted, in units of y"), "Residuals")
     plot.rule((x.low, x.high), (0.0, 0.0))
     for samples in labelled:
-        at = _picked(samples)
-        left = (_y(samples) - samples.decision)[at]
-        values = [
-            [samples.name(i), number(a, 4), number(b, 3)]
-            for i, a, b in zip(at, samples.decision[at], left, strict=True)
-        ]
-        tip = "{0}\npredicted {1}\nresidual {2}"
-        plot.dots(samples.decision[at], left, samples.series, tip=tip, values=values, name=samples.label)
+        left = _y(samples) - samples.decision
+        _dots(plot, samples, samples.decision, left, "{0}\npredicted {1}\nresidual {2}")
     return plot.html()
 
 
 def _histogram(labelled: list[Samples]) -> Html:
     off = [_y(samples) - samples.decision for samples in labelled]
     x = Axis.around(np.concatenate(off), "true − predicted, in units of y")
-    edges = np.linspace(x.low, x.high, BINS + 1)
-    counted = [np.histogram(part, edges)[0] for part in off]
-    heights = [100.0 * count / max(count.sum(), 1) for count in counted]
-    y = Axis(0.0, 1.08 * max(float(height.max()) for height in heights), "share of the samples, %")
-    plot = Plot(x, y, "Distribution of the residuals", zoom=False)
-    for samples, count, height in zip(labelled, counted, heights, strict=True):
-        tips = [
-            f"{samples.label}: {number(c)} samples\nresidual {number(a)} to {number(b)}"
-            for c, a, b in zip(count, edges[:-1], edges[1:], strict=True)
-        ]
-        plot.bars(edges, height, f"{samples.series} half", tips=tips, name=samples.label)
-    return plot.html()
+    groups = [(samples.label, samples.series, values) for samples, values in zip(labelled, off, strict=True)]
+    edges, labels = np.linspace(x.low, x.high, BINS + 1), (x.label, "share of the samples, %")
+    return histogram(edges, groups, labels, "residual", "Distribution of the residuals").html()

@@ -235,6 +235,30 @@ class Plot:
         return tag("g", *marks, class_="ticks")
 
 
+def histogram(
+    edges: np.ndarray, groups: Sequence[tuple[str, str, np.ndarray]], labels: tuple[str, str], what: str, title: str
+) -> Plot:
+    """Return how the numbers of groups are spread, each group adding up to 100 %.
+
+    Parameters
+    ----------
+    groups : (name, series, numbers) of each
+    labels : what both axes show
+    what : what the numbers are, for the bars
+    """
+    counted = [np.histogram(values, edges)[0] for _, _, values in groups]
+    heights = [100.0 * count / max(count.sum(), 1) for count in counted]
+    y = Axis(0.0, 1.08 * max(float(height.max()) for height in heights), labels[1])
+    plot = Plot(Axis(float(edges[0]), float(edges[-1]), labels[0]), y, title, zoom=False)
+    for (name, series, _), count, height in zip(groups, counted, heights, strict=True):
+        tips = [
+            f"{name}: {number(c)} samples\n{what} {number(a)} to {number(b)}"
+            for c, a, b in zip(count, edges[:-1], edges[1:], strict=True)
+        ]
+        plot.bars(edges, height, f"{series} half", tips=tips, name=name)
+    return plot
+
+
 def figure(title: str, drawn: Html, note: Any = None, key: Html | None = None, **attributes: Any) -> Html:
     """Return a drawing with its title above it, and what else there is to say below."""
     caption = tag("figcaption", tag("b", title), key)

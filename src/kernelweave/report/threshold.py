@@ -11,7 +11,7 @@ from . import measures
 from .context import Context, missing
 from .markup import Html, cell, decimals, number, number_cell, percent, table, tag
 from .samples import Samples, class_names, positives
-from .svg import Axis, Plot
+from .svg import Axis, Plot, histogram
 
 #: Bars of a histogram.
 BINS = 40
@@ -81,22 +81,12 @@ def _histogram(context: Context, thresholds: np.ndarray) -> Html:
     judged, names = context.judged, class_names(context.model)
     assert judged is not None
     edges = np.linspace(thresholds[0], thresholds[-1], BINS + 1)
-    groups = [("samples", "c0", np.ones(len(judged), bool))]
+    groups = [("samples", "c0", judged.decision)]
     if judged.y is not None:
         positive = _positive(judged)
-        groups = [(names[0], "neg", ~positive), (names[1], "pos", positive)]
-    counted = [np.histogram(judged.decision[which], edges)[0] for _, _, which in groups]
-    heights = [100.0 * count / max(count.sum(), 1) for count in counted]
-    y = Axis(0.0, 1.08 * max(float(height.max()) for height in heights), "share of the class, %")
-    x = Axis(float(edges[0]), float(edges[-1]), "decision value")
-    plot = Plot(x, y, f"Decision values, {judged.label} samples", zoom=False)
-    for (name, series, _), count, height in zip(groups, counted, heights, strict=True):
-        tips = [
-            f"{name}: {number(c)} samples\ndecision value {number(a)} to {number(b)}"
-            for c, a, b in zip(count, edges[:-1], edges[1:], strict=True)
-        ]
-        plot.bars(edges, height, f"{series} half", tips=tips, name=name)
-    return plot.html(class_="histogram")
+        groups = [(names[0], "neg", judged.decision[~positive]), (names[1], "pos", judged.decision[positive])]
+    labels, title = ("decision value", "share of the class, %"), f"Decision values, {judged.label} samples"
+    return histogram(edges, groups, labels, "decision value", title).html(class_="histogram")
 
 
 # -- the threshold -----------------------------------------------------------------------------------------------------
