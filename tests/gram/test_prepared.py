@@ -6,7 +6,7 @@ import pytest
 from kernelweave import RBF, InputError, Linear, Spectrum, WeightedDegree
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import for_prediction
-from kernelweave.gram.prepared import Line, Windows
+from kernelweave.gram.prepared import Windows
 from kernelweave.sequences import ALPHABETS, as_sequences
 from kernelweave.views import as_views
 
@@ -88,9 +88,9 @@ def test_windows_slide_as_if_they_were_cut_out(name, unknown, rng):
     row[rng.random(200) < unknown] = "N"
     row = "".join(row)
     starts = rng.permutation(200 - LENGTH + 1)[:60]
-    line = Line(as_sequences([row], "dna").flat_codes(), ALPHABETS["dna"], LENGTH)
+    codes = as_sequences([row], "dna").flat_codes()
     out = np.ones(60)
-    kept.slide(Windows(line, starts), 1, out)
+    kept.slide(Windows(codes, starts, LENGTH, ALPHABETS["dna"]), 1, out)
     cut = as_views(as_sequences([row[i : i + LENGTH] for i in starts], "dna"))
     expected = naive(terms, X, cut, np.ones(len(terms)), coef, weights)[:, 1]
     np.testing.assert_allclose(out, 1.0 + expected, rtol=1e-9, atol=1e-9)
@@ -99,6 +99,6 @@ def test_windows_slide_as_if_they_were_cut_out(name, unknown, rng):
 def test_windows_of_another_length_are_refused(rng):
     terms, X, _ = case("placed", rng)
     kept = for_prediction(terms, X, np.ones(2)).prepare(np.ones((len(X), 1)), np.ones((1, 2))).kept(1e9)
-    line = Line(as_sequences(texts(rng, 1, 50), "dna").flat_codes(), ALPHABETS["dna"], LENGTH + 1)
+    codes = as_sequences(texts(rng, 1, 50), "dna").flat_codes()
     with pytest.raises(InputError, match="place by place"):
-        kept.slide(Windows(line, np.arange(5)), 0, np.zeros(5))
+        kept.slide(Windows(codes, np.arange(5), LENGTH + 1, ALPHABETS["dna"]), 0, np.zeros(5))

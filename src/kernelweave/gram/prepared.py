@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,67 +29,55 @@ if TYPE_CHECKING:
 CUT = 1 << 14
 
 
-class Line:
-    """A long sequence, and which windows of it are the samples of a model.
+class Windows:
+    """Windows of a long sequence, given by where they start, as the samples of a model.
 
     Parameters
     ----------
     codes : array of uint8
         The letters of the sequence.
-    alphabet : Alphabet
+    starts : array of int
     length : int
         Letters of a window.
+    alphabet : Alphabet
     path : Path
         The columns that the model looks through to find a sequence.
     """
 
-    def __init__(self, codes: np.ndarray, alphabet: Alphabet, length: int, path: Path = ()) -> None:
-        self.codes, self.alphabet, self.length, self.path = codes, alphabet, length, path
+    def __init__(self, codes: np.ndarray, starts: np.ndarray, length: int, alphabet: Alphabet, path: Path = ()) -> None:
+        self.codes, self.starts, self.length, self.alphabet, self.path = codes, starts, length, alphabet, path
+        unknown = np.append(0, np.cumsum(codes >= alphabet.size, dtype=np.int32))
+        #: Which windows have no unknown letter.
+        self.known = unknown[starts + length] == unknown[starts]
+
+    def __len__(self) -> int:
+        return len(self.starts)
 
     @cached_property
     def places(self) -> np.ndarray:
-        """The 32 letters from every place on, two bits each."""
+        """The 32 letters from every place of the sequence on, two bits each."""
         from .._fast.linadd import pack_places
 
         return pack_places(self.codes)
 
-    @cached_property
-    def unknown(self) -> np.ndarray:
-        """How many unknown letters come before every place."""
-        return np.append(0, np.cumsum(self.codes >= self.alphabet.size, dtype=np.int32))
+    def some(self, chosen: slice | np.ndarray) -> Windows:
+        """Return some of the windows; what is known of the sequence is shared."""
+        part = copy(self)
+        part.starts, part.known = self.starts[chosen], self.known[chosen]
+        return part
 
-    def views(self, codes: np.ndarray) -> Views:
+    def views(self) -> Views:
+        """Return the windows, cut out, as the samples that the model expects."""
+        every = np.lib.stride_tricks.sliding_window_view(self.codes, self.length)
+        return self.as_samples(np.ascontiguousarray(every[self.starts]))
+
+    def as_samples(self, codes: np.ndarray) -> Views:
         """Return codes (n, length) as the samples that the model expects."""
         views = as_views(SequenceSet(self.alphabet, codes.reshape(-1), len(codes), self.length))
         for columns in reversed(self.path):
             name = columns[0] if isinstance(columns, (list, tuple)) else columns
             views = DictViews({name: views})
         return views
-
-
-@dataclass(frozen=True)
-class Windows:
-    """Windows of a long sequence, given by where they start."""
-
-    line: Line
-    starts: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def some(self, chosen: slice | np.ndarray) -> Windows:
-        """Return some of the windows."""
-        return replace(self, starts=self.starts[chosen])
-
-    @property
-    def known(self) -> np.ndarray:
-        """Which windows have no unknown letter."""
-        return self.line.unknown[self.starts + self.line.length] == self.line.unknown[self.starts]
-
-    def views(self) -> Views:
-        """Return the windows, cut out, as the samples that the model expects."""
-        every = np.lib.stride_tricks.sliding_window_view(self.line.codes, self.line.length)
-        return self.line.views(np.ascontiguousarray(every[self.starts]))
 
 
 class Prepared:
@@ -270,11 +258,11 @@ class KeptTables(Prepared):
                 way(windows.some(some), machine, values)
                 out[some] += values
         elif machine in self.tables and len(windows):
-            length, path = windows.line.length, self.family.piece.path
-            any_window = windows.line.views(np.zeros((1, length), np.uint8))
+            any_window = windows.as_samples(np.zeros((1, windows.length), np.uint8))
             same_length(self.family.sequences(any_window, like=self.own), self.own)
-            first = sum(seen.first(length) for seen in path if isinstance(seen, Letters))
-            values = self.tables[machine].slide(windows.line.places, windows.starts + first)
+            parts = [seen for seen in self.family.piece.path if isinstance(seen, Letters)]
+            first = sum(part.first(windows.length) for part in parts)
+            values = self.tables[machine].slide(windows.places, windows.starts + first)
             roots = self.family.roots(any_window)
             out += values if roots is None else values * roots[0]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..estimators.fitted import fitted_model
-from ..gram.prepared import Line, Windows
+from ..gram.prepared import Windows
 from ..kernels import Kernel
 from ..kernels.pieces import readers
 from ..parallel import for_blocks
@@ -57,9 +57,9 @@ class WindowModel:
 
     def scores(self, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the decision values of the windows from `starts` on in a sequence of codes, (n,)."""
-        windows, out = Windows(Line(codes, self.alphabet, self.window, self._path), starts), np.empty(len(starts))
+        windows, out = Windows(codes, starts, self.window, self.alphabet, self._path), np.empty(len(starts))
         if self.prepared.slides:
-            _ = windows.line.places, windows.line.unknown  # made before the threads ask for them
+            _ = windows.places  # made before the threads ask for it
 
         def work(part: slice) -> None:
             out[part] = self.intercept
