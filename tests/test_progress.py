@@ -24,8 +24,8 @@ def clock(monkeypatch):
 class State:
     """What `Progress` reads of a dual solver's state."""
 
-    def __init__(self, upper=2.0, lower=1.0, coef=(0.0, 1.0, 0.0), **memory):
-        self.upper, self.lower, self.coef, self.memory = upper, lower, np.array(coef), memory
+    def __init__(self, upper=2.0, lower=1.0, coef=(0.0, 1.0, 0.0), active=None):
+        self.upper, self.lower, self.coef, self.active = upper, lower, np.array(coef), active
 
 
 # -- what a fit tells --------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ class Progress:
         if 0 < entry["gap"] < math.inf:
             self._trend.append((seconds, math.log(entry["gap"])))
         states = self._states.values()
-        active = [s.memory["active"] for s in states if "active" in s.memory]
+        active = [s.active for s in states if s.active is not None]
         entry |= {
             "active": max(active) if active else None,
             "support": int(np.any([s.coef != 0 for s in states], axis=0).sum()) if states else 0,

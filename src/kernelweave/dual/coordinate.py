@@ -12,7 +12,7 @@ from ..gram import Combined
 from ..gram.coordinates import Descent
 from ..losses import BoxQP, SmoothLoss
 from ..memory import readable
-from .base import DualSolver, DualState, Machine, relative_gap
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, relative_gap
 
 #: Visits between two looks at the keyboard: a tenth of a second.
 BURST = 10_000
@@ -58,33 +58,35 @@ class Coordinate(DualSolver):
             return False
         return not (machine.qp.free and K.gram.has_blocks)  # where every sample matters, matrices of those are of all
 
-    def target(self, state: DualState) -> float:
-        """Return the gap that the next step is to reach."""
-        return max(0.002 * min(state.gap, 1.0), 0.3 * self.goal)
-
-    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+    def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         need = K.gram.coordinate_bytes(K.n)
-        if need > self.budget:
+        if need > effort.bytes:
             raise MemoryBudgetError(
-                f"Descent on all {K.n:,} samples takes about {readable(need)}; the budget is {readable(self.budget)}. "
+                f"Descent on all {K.n:,} samples takes about {readable(need)}; the budget is {readable(effort.bytes)}. "
                 'Use dual="active_set", which holds some of them at a time, or raise memory=...'
             )
-        return self.step_on_all(machine, K, state)
+        return self.step_on_all(machine, K, state, effort)
 
-    def step_on_all(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+    def step_on_all(self, machine: Machine, K: Combined, state: DualState, effort: Effort) -> DualState:
         """Return a better state, by descent on all samples at once."""
         state = state if np.isfinite(state.upper) else state.certified(machine)
         descent = K.gram.coordinates(np.arange(K.n)).at(K.weights)
-        tol = self.target(state)
-        found = descend(machine, descent, state.coef, state.intercept, tol, self.max_passes)
+        found = descend(machine, descent, state.coef, state.intercept, next_gap(state, effort), self.max_passes)
         return replace(
             state,
             coef=found.a,
             f=found.f,
             final=found.gap >= state.gap and state.n_steps > 0,
             n_steps=state.n_steps + 1,
-            memory={"active": K.n, "exact": True},
+            exact=True,
+            active=K.n,
+            trail=None,
         )
+
+
+def next_gap(state: DualState, effort: Effort) -> float:
+    """Return the gap that the next step is to reach."""
+    return max(0.002 * min(state.gap, 1.0), 0.3 * effort.gap)
 
 
 def descend(

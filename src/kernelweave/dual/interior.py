@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
-from .base import DualSolver, DualState, Machine
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
 from .coordinate import repaired
 from .polish import polish
 
@@ -41,12 +40,12 @@ class InteriorPoint(DualSolver):
             return False
         return is_open(machine.qp) and K is not None and can_factor(K)
 
-    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
-        return self.advance(machine.qp, K, state)
+    def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
+        return self.advance(machine.qp, K, state, effort)
 
-    def advance(self, qp: BoxQP, K: Combined, state: DualState) -> DualState:
+    def advance(self, qp: BoxQP, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         """Return the state further along the path, or final where the path has ended."""
-        path = state.memory.get("path")
+        path = state.trail
         if not (isinstance(path, Path) and np.array_equal(path.weights, K.weights)):
             path = Path.begin(qp, K)
         for _ in range(max(1, int(STEP_WORK / path.work))):
@@ -55,7 +54,7 @@ class InteriorPoint(DualSolver):
                 break
         coef = path.coef(qp)
         moved = polish(qp, K, replace(state, coef=coef, f=K.apply(coef)))
-        return replace(moved, n_steps=state.n_steps + 1, final=path.ended, memory={"path": path, "exact": True})
+        return replace(moved, n_steps=state.n_steps + 1, final=path.ended, exact=True, active=None, trail=path)
 
 
 def is_open(qp: BoxQP) -> bool:
@@ -69,13 +68,14 @@ def can_factor(K: Combined) -> bool:
 
 
 @dataclass(frozen=True)
-class Path:
+class Path(Trail):
     """min ½‖Z'x‖² + ½ Σ ridge x² + linear'x over 0 ≤ x ≤ top, sign'x = total: x holds p and q of a = p − q.
 
     `slack` is top − x, kept apart because it is small where x is large; `low` and `high` are the multipliers of both
     bounds, b that of the sum.
     """
 
+    sure = True
     who: np.ndarray
     sign: np.ndarray
     Z: np.ndarray
@@ -83,7 +83,7 @@ class Path:
     linear: np.ndarray
     top: np.ndarray
     total: float
-    weights: Any
+    weights: np.ndarray
     x: np.ndarray
     slack: np.ndarray
     low: np.ndarray

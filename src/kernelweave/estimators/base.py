@@ -108,12 +108,11 @@ class BaseMKL(BaseEstimator):
                 machines = [Machine(loss, y, highest_C(terms) * (C / self.C)) for y in targets]
             norm = _norm_of(norm, terms)
             groups = [machines] if self._shared() else [[machine] for machine in machines]
+            left = max(0.0, budget - terms.gram.product_bytes(n_active(len(C))))
             results: list[Result] = []
             for number, group in enumerate(groups):
                 until = _share(deadline, len(groups) - number)
-                problem = Problem(terms.gram, group, norm, self.tol, until, dual=self.dual)
-                problem.convex = is_certain(kernel)
-                problem.budget = max(0.0, budget - terms.gram.product_bytes(n_active(len(C))))
+                problem = Problem(terms.gram, group, norm, self.tol, until, None, self.dual, left, is_certain(kernel))
                 results.append(self._run(problem, results, watch))
         watch.end(results)
         self._check_usable(results)
@@ -160,16 +159,16 @@ class BaseMKL(BaseEstimator):
         return True
 
     def _run(self, problem: Problem, before: list[Result], watch: Watch) -> Result:
-        problem.start = self._warm(problem, len(before))
-        # after an interrupt the other machines only get as far as a start: a usable model at once
-        problem.interrupted = any(result.interrupted for result in before)
+        problem = replace(problem, start=self._warm(problem, len(before)))
         solver = as_solver(self.solver, problem)
         self.solver_ = solver.name
         stage = solver.first_stage(problem)
         if stage is not None:  # what is left to certify is the machine at these weights
-            problem.norm = Fixed(stage.weights)
-        watching = watch.attach(problem, len(before))
-        return replace(run(solver, problem, max_iter=self.max_iter, **watching), stage=stage)
+            problem = replace(problem, norm=Fixed(stage.weights))
+        problem, told = watch.attach(problem, len(before))
+        # after an interrupt the other machines only get as far as a start: a usable model at once
+        interrupted = any(result.interrupted for result in before)
+        return replace(run(solver, problem, max_iter=self.max_iter, interrupted=interrupted, **told), stage=stage)
 
     def _warm(self, problem: Problem, number: int) -> Any:
         """Return the last step where `warm_start` is set and it fits the new problem."""

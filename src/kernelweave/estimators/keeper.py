@@ -16,7 +16,7 @@ from ..io.checkpoint import Checkpoint
 from ..io.fingerprint import differences
 from ..io.plain import damaged, fields, grows
 from ..mkl import Problem, Result, Step
-from ..mkl.master_lp import Cuts
+from ..mkl.problem import CutCoef
 from ..norms import WeightNorm
 
 #: Saving takes at most this share of the time.
@@ -24,9 +24,7 @@ MOST_SAVING = 0.05
 #: How far weights may lie off their norm's set: what a linear program rounds, and not more.
 ROUNDING = 1e-6
 
-#: Coefficients that cuts were made of: places of samples, and the values there of every machine.
-CutCoefs = tuple[tuple[np.ndarray, np.ndarray], ...]
-Standing = tuple[np.ndarray, list[np.ndarray | None], CutCoefs]
+Standing = tuple[np.ndarray, list[np.ndarray | None], tuple[CutCoef, ...]]
 
 
 @dataclass
@@ -36,8 +34,8 @@ class Kept:
     weights: np.ndarray
     #: The coef of every machine; None for those that have not begun.
     coefs: list[np.ndarray | None]
-    #: The coef that the cuts of a linear program were made of (`Cuts.coefs`).
-    cuts: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    #: The coef that the cuts of a linear program were made of.
+    cuts: tuple[CutCoef, ...] = ()
 
 
 class Keeper:
@@ -105,7 +103,7 @@ class Keeper:
             raise self._refusal(error) from None
         coefs = [np.zeros(problem.gram.n) if coef is None else coef for coef in kept.coefs]
         states = tuple(DualState(coef, np.zeros(problem.gram.n)) for coef in coefs)
-        return Step(kept.weights, states, np.empty(0), np.inf, -np.inf, Cuts(kept.cuts))
+        return Step(kept.weights, states, np.empty(0), np.inf, -np.inf, kept.cuts)
 
     def dual(self, number: int, machine: int, state: DualState, weights: np.ndarray) -> None:
         """Note a step of a dual solver."""
@@ -121,8 +119,8 @@ class Keeper:
     def _note(self, number: int, step: Step) -> None:
         kept = self.problems[number]
         kept.weights, kept.coefs = step.weights, [state.coef for state in step.states]
-        if isinstance(step.memory, Cuts):
-            kept.cuts = step.memory.coefs
+        if step.cuts and step.active is None:
+            kept.cuts = step.cuts
 
     def save_if_due(self) -> None:
         """Save where it is time to; a disk that is full is worth a warning, not the run."""
@@ -220,7 +218,7 @@ def _coef(left: dict[str, np.ndarray], place: Any, n: int) -> np.ndarray:
     return coef
 
 
-def _cuts(left: dict[str, np.ndarray], number: int, n: int, n_machines: int) -> CutCoefs:
+def _cuts(left: dict[str, np.ndarray], number: int, n: int, n_machines: int) -> tuple[CutCoef, ...]:
     ends, rows = (_numbers(left, f"{name}/{number}.npy", 1, "int64") for name in ("cut_ends", "cut_rows"))
     values = _numbers(left, f"cut_values/{number}.npy", 2)
     if values.shape != (len(rows), n_machines) or len(ends) == 0 or ends[0] < 0 or ends[-1] != len(rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,13 +66,13 @@ class Watch:
             targets, C = [machine.y for machine in machines], machines[0].C
             self.keeper = Keeper(as_checkpoint(self.checkpoint), fingerprint(parameters, kernel, X, targets, C))
 
-    def attach(self, problem: Problem, number: int) -> dict[str, Any]:
-        """Start a problem where it stood; return what `run` is to call."""
+    def attach(self, problem: Problem, number: int) -> tuple[Problem, dict[str, Any]]:
+        """Return a problem that starts where it stood, and what `run` is to call."""
         keeper, progress = self.keeper, self.progress
         last: list[DualState] = []
         progress.begin(number, len(problem.machines), problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed))
         if keeper is not None:
-            problem.start = keeper.start(number, problem) or problem.start
+            problem = replace(problem, start=keeper.start(number, problem) or problem.start)
 
         def inside(machine: int, state: DualState, weights: np.ndarray) -> None:
             check_unchanged(self.files)
@@ -86,8 +86,7 @@ class Watch:
             if keeper is not None:
                 keeper.step(number, step)
 
-        problem.watch = inside
-        return {"keep": keep, "callback": lambda entry: progress.step(entry, last)}
+        return problem, {"keep": keep, "watch": inside, "callback": lambda entry: progress.step(entry, last)}
 
     def end(self, results: list[Result]) -> None:
         """Read what is mapped once more, and close the checkpoint."""

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from ..errors import InputError
 from ..norms import Fixed
 from .alignment import Moments, Pairs
-from .base import Problem, Solver, Steps
+from .base import Problem, Run, Solver, Steps
 from .leave_one_out import left_out_squares
 
 METHODS = ("ridge", "alignment", "joint_alignment", "differences", "pairs", "auto")
@@ -125,12 +125,12 @@ class TwoStage(Solver):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def steps(self, problem: Problem) -> Steps:
+    def steps(self, problem: Problem, run: Run) -> Steps:
         stage = self.first_stage(problem)
         weights = problem.norm.start(problem.gram.n_terms) if stage is None else stage.weights
         states = None
         while True:
-            step = problem.solve(weights, states, problem.tol)
+            step = run.solve(weights, states, problem.tol)
             yield step
             if all(state.gap <= problem.tol for state in step.states):  # what gap is left belongs to the weights
                 return

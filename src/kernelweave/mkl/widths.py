@@ -16,7 +16,7 @@ from ..kernels import RBF
 from ..norms import Fixed
 from ..parallel import blocks
 from ..views import ArrayViews
-from .base import Problem, Step
+from .base import Problem, Run, Step
 from .hessian import bordered_solve, free_samples
 
 #: Bytes of derivatives that are computed at a time.
@@ -168,7 +168,7 @@ def _descend(
         gain = point.step.upper - better.step.upper
         point, theta = better, target
         history.append(point.step.upper)
-        if gain <= tol * abs(point.step.upper) or point.problem.out_of_time():
+        if gain <= tol * abs(point.step.upper) or point.run.out_of_time():
             break
     return theta, history
 
@@ -192,8 +192,8 @@ class _Point:
         self.K = squared_distances(wide, np.ascontiguousarray(wide.T))
         np.exp(np.negative(self.K, out=self.K), out=self.K)
         gram = DenseGram([RBF()], ArrayViews(np.zeros((n, 1))), [self.K], factors=np.array([scale.value(self.K)]))
-        self.problem = Problem(gram, machines, Fixed(), tol=1e-6, deadline=deadline)
-        self.step = self.problem.solve(np.ones(1), None if start is None else start.states, 1e-8)
+        self.run = Run(Problem(gram, machines, Fixed(), tol=1e-6, deadline=deadline))
+        self.step = self.run.solve(np.ones(1), None if start is None else start.states, 1e-8)
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient and Hessian of the objective in log gamma."""
@@ -201,7 +201,7 @@ class _Point:
         # the factor depends on the widths too
         scale, (ds, dds) = self.scale.value(self.K), self.scale.derivatives(self.K, self._along)
         gradient, hessian = np.zeros(d), np.zeros((d, d))
-        for machine, state in zip(self.problem.machines, self.step.states, strict=True):
+        for machine, state in zip(self.run.problem.machines, self.step.states, strict=True):
             a = state.coef
             found, quad = self._along(a), float(a @ (self.K @ a))
             first, second = found.first, found.second
