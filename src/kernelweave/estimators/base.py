@@ -30,8 +30,9 @@ from ..progress import Callback, printer
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views, as_views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
-from .extras import check_widths, highest_C, learned_C, with_ridge, with_widths
-from .prepared_terms import Terms, prepare_terms
+from .learned_cost import learned_C, with_learned_C
+from .learned_widths import check_widths, with_widths
+from .prepared_terms import Terms, identity_scale, prepare_terms
 from .trained import Trained, remember
 from .verify import is_certain, verify
 from .watch import Watch
@@ -45,6 +46,7 @@ class BaseMKL(BaseEstimator):
     tol: float
     max_iter: int
     max_seconds: float | None
+    learn_C: bool = False
     _trained: Trained | None
 
     def _kernel(self) -> Kernel:
@@ -99,13 +101,11 @@ class BaseMKL(BaseEstimator):
             )
             watch.begin(self, kernel, X, machines)
             gram = bind(kernel, X, memory=budget, **self._binding(kernel, X))
-            if getattr(self, "learn_C", False):
-                gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
             merge = isinstance(norm, Polyhedral)
             terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge)
-            if getattr(self, "learn_C", False):
-                machines = [Machine(loss, y, highest_C(terms) * (C / self.C)) for y in targets]
+            if self.learn_C:
+                terms, machines = with_learned_C(terms, machines, C / self.C, identity_scale(self.scaling, share))
             norm = _norm_of(norm, terms)
             groups = [machines] if self._shared() else [[machine] for machine in machines]
             left = max(0.0, budget - terms.gram.product_bytes(n_active(len(C))))
@@ -133,7 +133,7 @@ class BaseMKL(BaseEstimator):
         if self.dual != "auto":
             return dual_kind(self.dual).matrix_free
         loss = self._loss()
-        if isinstance(loss, SmoothLoss) or getattr(self, "learn_C", False):
+        if isinstance(loss, SmoothLoss) or self.learn_C:
             return False
         # a machine that rests on all samples needs the whole matrices of numbers beside its words
         return False if self._on_all() and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
@@ -152,8 +152,8 @@ class BaseMKL(BaseEstimator):
 
     def _binding(self, kernel: Kernel, X: Views) -> dict[str, Any]:
         """Return what `bind` has to know of the fit."""
-        free, ridged = self._matrix_free(kernel, X), bool(getattr(self, "learn_C", False))
-        return {"matrix_free": free, "n_jobs": count_jobs(self.n_jobs), "on_all": self._on_all(), "ridged": ridged}
+        free, n_jobs = self._matrix_free(kernel, X), count_jobs(self.n_jobs)
+        return {"matrix_free": free, "n_jobs": n_jobs, "on_all": self._on_all(), "ridged": bool(self.learn_C)}
 
     def _shared(self) -> bool:
         return True
@@ -199,7 +199,7 @@ class BaseMKL(BaseEstimator):
         self._support_views = X.rows(support)
         self._compiled: Compiled | None = None
         self._terms = terms.all_terms
-        if getattr(self, "learn_C", False):
+        if self.learn_C:
             self.C_, notes = learned_C(terms, self.weights_)
             self.notes_ += notes
         self._last = [result.step for result in results] if self.warm_start else []

@@ -27,7 +27,7 @@ class Terms:
     all_terms: tuple[Kernel, ...]
     #: What every term was divided by.
     scales: np.ndarray
-    #: The variance of every term before that.
+    #: The variance of every term that was bound, before that.
     variances: np.ndarray
     #: For every term that takes part, which terms share its weight.
     groups: list[list[int]]
@@ -69,9 +69,8 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     scales = _scales(scaling, variances if centred else sizes, float(share.sum()))
     scales[dead] = 1.0
     for m, term in enumerate(gram.terms):
-        if term.training_only and scaling is not None:
-            # its variance would count rows, but a row of weight two is to be the same as two rows
-            scales[m] = float(share.sum()) if scaling == "trace" else 1.0
+        if term.training_only:
+            scales[m] = identity_scale(scaling, share)
     _warn_unlike(gram, variances, sizes, notes)
     scaled = gram.rescaled(1.0 / scales)
     groups = _twins(marks / scales[:, None], live) if merge else [[int(m)] for m in live]
@@ -85,6 +84,14 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     kept = scaled if len(firsts) == gram.n_terms else scaled.only(firsts)
     shifted = centred and len(groups) < len(live)
     return Terms(kept, gram.terms, scales, variances, groups, shifted, notes)
+
+
+def identity_scale(scaling: str | None, share: np.ndarray) -> float:
+    """Return what an identity is divided by.
+
+    Its variance would count rows, but a row of weight two is to be the same as two rows.
+    """
+    return float(share.sum()) if scaling == "trace" else 1.0
 
 
 def _scales(scaling: str | None, variances: np.ndarray, total: float) -> np.ndarray:
