@@ -29,7 +29,7 @@ class Choice(click.ParamType):
     def names(self) -> list[str]:
         """Return all names that may be given."""
         kinds = getattr(import_module(f"kernelweave.{self._module}"), self._table)
-        return [*self._extra, *(kind.__name__ if isinstance(kind, type) else kind for kind in kinds)]
+        return [*self._extra, *(getattr(kind, "__name__", kind) for kind in kinds)]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name if it is there."""
@@ -60,10 +60,26 @@ class KernelText(click.ParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the kernels whose names begin like the last word typed."""
-        from ..kernels import KERNELS
+        from ..choices import name_of
+        from ..kernels import KERNELS, WRAPPERS
 
         start, word = re.fullmatch(r"(?s)(.*?)(\w*)", incomplete).groups()  # type: ignore[union-attr]
-        return [CompletionItem(f"{start}{kind.__name__}(") for kind in KERNELS if kind.__name__.startswith(word)]
+        names = [kind.__name__ for kind in KERNELS] + list(map(name_of, WRAPPERS))
+        return [CompletionItem(f"{start}{name}(") for name in names if name.startswith(word)]
+
+
+class KernelName(Choice):
+    """The name of a kernel, or of a kernel around a kernel."""
+
+    def __init__(self) -> None:
+        super().__init__("name", "kernels", "KERNELS")
+
+    def names(self) -> list[str]:
+        """Return all names that may be given."""
+        from ..choices import name_of
+        from ..kernels import WRAPPERS
+
+        return [*super().names(), *map(name_of, WRAPPERS)]
 
 
 class Seconds(click.ParamType):
