@@ -1,4 +1,4 @@
-"""Progress as callbacks: the library itself never prints."""
+"""FitProgress as callbacks: the library itself never prints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERY = 0.3
 LINE_EVERY = 5.0
 
 
-class Progress:
+class FitProgress:
     """Tells callbacks how a run stands: after every iteration, and a few times a second in between.
 
     Callbacks get a dict:

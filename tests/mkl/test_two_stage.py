@@ -319,7 +319,7 @@ def test_many_classes_mean_the_indicator_kernel():
     codes = np.arange(30) % 3
     machines = [Machine(Squared(), np.where(codes == c, 1.0, -1.0), np.ones(30)) for c in range(3)]
     problem = replace(problem_of(n=30), machines=machines)
-    pairs = Pairs(problem.gram, *TwoStage(target="product")._points(problem), centred=False)
+    pairs = Pairs(problem.gram, *TwoStage(target="product")._samples_and_targets(problem), centred=False)
     np.testing.assert_allclose(pairs.target(np.arange(30), np.arange(30)), codes[:, None] == codes, atol=1e-12)
 
 

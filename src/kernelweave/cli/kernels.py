@@ -24,6 +24,7 @@ JOINING = {
     "a + b": "two terms; learning finds the weight of each",
     "a * b": "similar in both ways at once; one term",
     "a.on('age'), a.on(['age', 'gc'])": "looks at these columns of the table only",
+    "a.part(0, 60), a.part(-40)": "looks at these letters of every sequence only",
     "a.normalized()": "cosine: every sample is as long as any other",
     "a.split('degree'), a.split('position')": "string kernels: one term for each word length or place",
 }

@@ -48,7 +48,7 @@ class ActiveSet(Coordinate):
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
         few, room = min(self.n_start, most_samples(K.gram, START_BYTES)), max(effort.bytes, SPARE_BYTES)
-        rows = self._active(machine.qp, state, few, most_samples(K.gram, room))
+        rows = self._next_active(machine.qp, state, few, most_samples(K.gram, room))
         # the support alone may take more than there is
         if K.gram.coordinate_bytes(len(rows)) > room:
             return Chunking().step(machine, K, state, effort)
@@ -73,7 +73,7 @@ class ActiveSet(Coordinate):
             trail=None,
         )
 
-    def _active(self, qp: BoxQP, state: DualState, few: int, most: int) -> np.ndarray:
+    def _next_active(self, qp: BoxQP, state: DualState, few: int, most: int) -> np.ndarray:
         """Return the samples to solve on next: the support, and as many others as may be."""
         n = len(state.coef)
         support = np.flatnonzero(state.coef)
@@ -90,8 +90,8 @@ class ActiveSet(Coordinate):
         if len(near) > limit:
             # coefficients rise and fall in pairs: where only one side is let in, it has nobody to move with
             for side in (climb, -fall):
-                pull[_largest(np.where(np.isinf(pull), -np.inf, side), (limit - len(support)) // 4)] = np.inf
-            near = _largest(pull, limit)
+                pull[_places_of_largest(np.where(np.isinf(pull), -np.inf, side), (limit - len(support)) // 4)] = np.inf
+            near = _places_of_largest(pull, limit)
         # where half of the samples matter, a look at the others would cost as much as having them along
         return np.arange(n) if 2 * len(near) >= n and n <= most else np.sort(near)
 
@@ -105,7 +105,7 @@ def most_samples(gram: Gram, budget: float) -> int:
     return low
 
 
-def _largest(values: np.ndarray, size: int) -> np.ndarray:
+def _places_of_largest(values: np.ndarray, size: int) -> np.ndarray:
     """Return where the largest values are, in any order."""
     return np.argpartition(-values, size)[:size]
 

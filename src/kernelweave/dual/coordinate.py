@@ -120,7 +120,7 @@ def descend(
         limit = worst
         settled = worst <= 0.1 * tol
         if number % PASSES == 0 or settled or len(active) == 0 or number == max_passes or clock.is_over():
-            found = _certified(machine, descent, a)
+            found = _repaired_and_certified(machine, descent, a)
             best = found if best is None or found.gap < best.gap else best
             if best.gap <= tol or clock.is_over():
                 break
@@ -131,7 +131,7 @@ def descend(
     return best
 
 
-def _certified(machine: Machine, descent: Descent, a: np.ndarray) -> Descended:
+def _repaired_and_certified(machine: Machine, descent: Descent, a: np.ndarray) -> Descended:
     """Meet Σ a = total exactly, make the normal anew, and certify."""
     a = repaired(machine.qp, a)
     descent.set(a)

@@ -139,14 +139,14 @@ class Path(Trail):
             return replace(self, ended=True)
         dx, _ = system.solve(off - z + w, left)
         dz, dw = -z - z / x * dx, -w + w / s * dx
-        length = _room(x, dx, s, z, dz, w, dw)
+        length = _longest_step(x, dx, s, z, dz, w, dw)
         mu = gain / n_bounds
         reached = product(z + length * dz, w + length * dw, x + length * dx, s - length * dx) / n_bounds
         aim = mu * (reached / mu) ** 3 if mu > 0 else 0.0
         pull, push = (aim - dx * dz) / x - z, (aim + dx * dw) / s - w
         dx, db = system.solve(off + pull - np.where(bounded, push, 0.0), left)
         dz, dw = pull - z / x * dx, np.where(bounded, push + w / s * dx, 0.0)
-        length = min(1.0, ALMOST * _room(x, dx, s, z, dz, w, dw))
+        length = min(1.0, ALMOST * _longest_step(x, dx, s, z, dz, w, dw))
         if not (np.isfinite(dx).all() and length > 1e-8):
             return replace(self, ended=True)
         after = replace(
@@ -224,7 +224,7 @@ class System:
         return v - (self.Z @ lapack.dpotrs(self.factor, self.Z.T @ v, lower=1)[0]) / self.D
 
 
-def _room(
+def _longest_step(
     x: np.ndarray, dx: np.ndarray, s: np.ndarray, z: np.ndarray, dz: np.ndarray, w: np.ndarray, dw: np.ndarray
 ) -> float:
     """Return how far all of them may go and stay positive, 1 at most (and a little more)."""

@@ -59,11 +59,13 @@ class Newton(DualSolver):
     def start(self, machine: Machine, K: Combined, coef: np.ndarray | None = None) -> DualState:
         nothing = np.zeros(K.n)
         if coef is None:
-            return _with_feasible(machine, K, nothing, nothing, 0)
+            return _state_of_iterate(machine, K, nothing, nothing, 0)
         f = K.apply(coef)
-        if _primal(machine, f, float(coef @ f)) > _primal(machine, nothing, 0.0):  # made at weights too far from here
+        if _primal_objective(machine, f, float(coef @ f)) > _primal_objective(
+            machine, nothing, 0.0
+        ):  # made at weights too far from here
             coef = f = nothing
-        return _with_feasible(machine, K, coef, f, 0)
+        return _state_of_iterate(machine, K, coef, f, 0)
 
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         known = state.trail
@@ -77,7 +79,7 @@ class Newton(DualSolver):
         target, b_target = solve_free(qp, K, MAX_CHOLESKY, a, 1e-8)
         f_target = K.apply(target)
         here = machine.upper(f, b, float(a @ f))
-        slope = _directional(machine, a, f, b, target - a, f_target - f, b_target - b)
+        slope = _slope_along(machine, a, f, b, target - a, f_target - f, b_target - b)
         length = 1.0
         while length > 1e-10:
             a_new, f_new = a + length * (target - a), f + length * (f_target - f)
@@ -87,26 +89,26 @@ class Newton(DualSolver):
             length *= 0.5
         else:
             a_new, f_new = a, f
-        new = _with_feasible(machine, K, a_new, f_new, state.n_steps + 1)
+        new = _state_of_iterate(machine, K, a_new, f_new, state.n_steps + 1)
         if (a_new is a or effort.sure or new.n_steps >= SLOW) and can_factor(K):
             Z = low_rank(K, centred=machine.loss.total == 0.0)
             return replace(new, trail=Normal(Z, Z.T @ a_new, K.weights))
         return replace(new, final=a_new is a)
 
 
-def _with_feasible(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, n_steps: int) -> DualState:
+def _state_of_iterate(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, n_steps: int) -> DualState:
     loss, y, C = machine.loss, machine.y, machine.C
     b = loss.intercept(y, f, C)
     coef = -C * loss.slope(y, f + b)  # type: ignore[attr-defined]
     return DualState(coef, K.apply(coef), n_steps=n_steps, exact=True, trail=Iterate(a, f, K.weights))
 
 
-def _primal(machine: Machine, f: np.ndarray, square: float) -> float:
+def _primal_objective(machine: Machine, f: np.ndarray, square: float) -> float:
     """Return the primal objective with the best intercept."""
     return machine.upper(f, machine.loss.intercept(machine.y, f, machine.C), square)
 
 
-def _directional(
+def _slope_along(
     machine: Machine, a: np.ndarray, f: np.ndarray, b: float, da: np.ndarray, df: np.ndarray, db: float
 ) -> float:
     """Return the slope of the primal objective along the step; never positive."""

@@ -61,16 +61,16 @@ def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol
     """
     root = 1.0 / np.sqrt(qp.ridge)
     if K.n <= max_cholesky and K.matrix is not None:
-        factor = _factor(K, root)
-        return (start, 0.0) if factor is None else _refined(qp, K, factor, root)
+        factor = _cholesky_factor(K, root)
+        return (start, 0.0) if factor is None else _solved_by_factor(qp, K, factor, root)
     operator = LinearOperator((K.n, K.n), lambda z: z.ravel() + root * K.apply(root * z.ravel()), dtype=np.float64)
-    u = root * _descended(operator, -qp.linear * root, start / root, tol)
-    v = root * _descended(operator, root, np.zeros(K.n), tol)
+    u = root * _by_conjugate_gradients(operator, -qp.linear * root, start / root, tol)
+    v = root * _by_conjugate_gradients(operator, root, np.zeros(K.n), tol)
     b = float((u.sum() - qp.total) / v.sum())
     return u - b * v, b
 
 
-def _descended(operator: LinearOperator, b: np.ndarray, start: np.ndarray, tol: float) -> np.ndarray:
+def _by_conjugate_gradients(operator: LinearOperator, b: np.ndarray, start: np.ndarray, tol: float) -> np.ndarray:
     """Return x with operator x = b by conjugate gradients, or as far as time allowed; one turn is always taken."""
     last: list[np.ndarray] = []
 
@@ -89,7 +89,7 @@ def _descended(operator: LinearOperator, b: np.ndarray, start: np.ndarray, tol: 
         return last[0]
 
 
-def _factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
+def _cholesky_factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
     """Return the Cholesky factor of I + R K R, where I may be lost in rounding; None where it has none."""
     for jitter in JITTERS:  # made anew every time: two such matrices might not fit
         B = np.multiply(np.asarray(K.matrix), K.factor * root, dtype=np.float64)
@@ -102,7 +102,7 @@ def _factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
     return None
 
 
-def _refined(qp: BoxQP, K: Combined, factor: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
+def _solved_by_factor(qp: BoxQP, K: Combined, factor: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
     """Return (a, b) from the factor of I + R K R, and again from what rounding and jitter left over."""
     v = root * lapack.dpotrs(factor, root, lower=1)[0]
     a, b = np.zeros(K.n), 0.0

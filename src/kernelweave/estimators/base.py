@@ -32,10 +32,10 @@ from ..views import Views, as_views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
 from .learned_cost import learned_C, with_learned_C
 from .learned_widths import check_widths, with_widths
+from .listeners import Listeners
 from .prepared_terms import Terms, identity_scale, prepare_terms
 from .trained import Trained, remember
 from .verify import is_certain, verify
-from .watch import Watch
 
 
 class BaseMKL(BaseEstimator):
@@ -59,9 +59,9 @@ class BaseMKL(BaseEstimator):
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds, what="a number of seconds > 0, or None")
 
-    def _watch(self, checkpoint: Any, callback: Callback | None) -> Watch:
+    def _listeners(self, checkpoint: Any, callback: Callback | None) -> Listeners:
         """Return what goes on beside a fit."""
-        return Watch(checkpoint, [told for told in (printer(self.verbose), callback) if told is not None])
+        return Listeners(checkpoint, [told for told in (printer(self.verbose), callback) if told is not None])
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -72,7 +72,7 @@ class BaseMKL(BaseEstimator):
         targets: list[np.ndarray],
         C: np.ndarray,
         share: np.ndarray,
-        watch: Watch,
+        listeners: Listeners,
         target: Any = None,
     ) -> None:
         """Learn weights and machines for samples with C > 0, and set the fitted attributes.
@@ -82,7 +82,7 @@ class BaseMKL(BaseEstimator):
         targets : one array of y per machine
         C : the cost of every sample, with class and sample weights inside
         share : the sample weights, for the scaling of the terms
-        watch : callbacks and checkpoint
+        listeners : callbacks and checkpoint
         target : what y is called, where it has a name
         """
         self._check_parameters()
@@ -93,33 +93,33 @@ class BaseMKL(BaseEstimator):
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X)
-        limited, budget = clock.limited(self.max_seconds, watch.compiling), budget_bytes(self.memory)
+        limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
         with blas_threads(count_jobs(self.n_jobs)), limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
             kernel, self.widths_ = with_widths(
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share, budget
             )
-            watch.begin(self, kernel, X, machines)
+            listeners.begin(self, kernel, X, machines)
             gram = bind(kernel, X, memory=budget, **self._binding(kernel, X))
             norm = as_norm(self.norm)
             merge = isinstance(norm, Polyhedral)
             terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge)
             if self.learn_C:
                 terms, machines = with_learned_C(terms, machines, C / self.C, identity_scale(self.scaling, share))
-            norm = _norm_of(norm, terms)
+            norm = _norm_of_terms(norm, terms)
             groups = [machines] if self._shared() else [[machine] for machine in machines]
             left = max(0.0, budget - terms.gram.product_bytes(n_active(len(C))))
             results: list[Result] = []
             for number, group in enumerate(groups):
-                until = _share(deadline, len(groups) - number)
+                until = _deadline_of_share(deadline, len(groups) - number)
                 problem = Problem(terms.gram, group, norm, self.tol, until, None, self.dual, left, is_certain(kernel))
-                results.append(self._run(problem, results, watch))
-        watch.end(results)
+                results.append(self._solve_problem(problem, results, listeners))
+        listeners.end(results)
         self._check_usable(results)
-        self._keep(X, kept, terms, results)
+        self._set_fitted(X, kept, terms, results)
         verify(self, X, terms, results)
         self._trained = remember(self._kernel(), X, target)
-        self._say(results)
+        self._warn_or_raise_end(results)
 
     def _check_usable(self, results: list[Result]) -> None:
         """Raise an error where time was over before every machine had begun: such a model knows nothing."""
@@ -158,19 +158,19 @@ class BaseMKL(BaseEstimator):
     def _shared(self) -> bool:
         return True
 
-    def _run(self, problem: Problem, before: list[Result], watch: Watch) -> Result:
-        problem = replace(problem, start=self._warm(problem, len(before)))
+    def _solve_problem(self, problem: Problem, before: list[Result], listeners: Listeners) -> Result:
+        problem = replace(problem, start=self._warm_step(problem, len(before)))
         solver = as_solver(self.solver, problem)
         self.solver_ = solver.name
         stage = solver.first_stage(problem)
         if stage is not None:  # what is left to certify is the machine at these weights
             problem = replace(problem, norm=Fixed(stage.weights))
-        problem, told = watch.attach(problem, len(before))
+        problem, told = listeners.attach(problem, len(before))
         # after an interrupt the other machines only get as far as a start: a usable model at once
         interrupted = any(result.interrupted for result in before)
         return replace(run(solver, problem, max_iter=self.max_iter, interrupted=interrupted, **told), stage=stage)
 
-    def _warm(self, problem: Problem, number: int) -> Any:
+    def _warm_step(self, problem: Problem, number: int) -> Any:
         """Return the last step where `warm_start` is set and it fits the new problem."""
         if not self.warm_start or not hasattr(self, "_last") or number >= len(self._last):
             return None
@@ -178,7 +178,7 @@ class BaseMKL(BaseEstimator):
         fits = len(step.weights) == problem.gram.n_terms and len(step.states) == len(problem.machines)
         return step if fits and len(step.states[0].coef) == problem.gram.n else None
 
-    def _keep(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result]) -> None:
+    def _set_fitted(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result]) -> None:
         coef = np.column_stack([result.step.coef for result in results])
         support = np.flatnonzero(coef.any(axis=1))
         self.support_ = kept[support]
@@ -216,7 +216,7 @@ class BaseMKL(BaseEstimator):
         self.n_solves_ = sum(result.n_solves for result in results)
         self.history_ = [entry | {"problem": i} for i, result in enumerate(results) for entry in result.history]
 
-    def _say(self, results: list[Result]) -> None:
+    def _warn_or_raise_end(self, results: list[Result]) -> None:
         if any(result.interrupted for result in results):
             raise KeyboardInterrupt(f"fit was interrupted at a relative gap of {self.gap_:.2g}; the model is usable.")
         if not self.converged_:
@@ -358,13 +358,13 @@ def learned_html(estimator: BaseMKL) -> str:
     )
 
 
-def _share(deadline: float, n_left: int) -> float:
+def _deadline_of_share(deadline: float, n_left: int) -> float:
     """Return until when the next of some problems may go on: all of them get as much of the time that is left."""
     here = clock.now()
     return deadline if np.isinf(deadline) else here + (deadline - here) / n_left
 
 
-def _norm_of(norm: WeightNorm, terms: Terms) -> WeightNorm:
+def _norm_of_terms(norm: WeightNorm, terms: Terms) -> WeightNorm:
     """Return the norm for the terms that take part."""
     if isinstance(norm, Fixed):
         return Fixed(norm.start(len(terms.all_terms))[[group[0] for group in terms.groups]])

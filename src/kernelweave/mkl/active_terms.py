@@ -57,7 +57,7 @@ class ActiveTerms(Solver):
         if start is not None and start.active is not None and np.isin(np.flatnonzero(weights), start.active).all():
             active, step = start.active, replace(step, cuts=start.cuts)
         elif start is not None:  # or a fit cut short would never see a term enter
-            active = self._entered(step, active)
+            active = self._next_active(step, active)
         if start is not None:  # its single coef may prove little of what is known, but it is near the goal
             gap = min(gap, problem.tol)
         while True:
@@ -65,13 +65,13 @@ class ActiveTerms(Solver):
             goal = max(0.3 * problem.tol, 0.03 * gap)
             step = yield from self._solve_active(run, np.sort(active), step, goal)
             before, gap = gap, (yield step)
-            if len(_outside(step, active)) == 0 and gap >= before:
+            if len(_terms_that_should_enter(step, active)) == 0 and gap >= before:
                 return
-            active = self._entered(step, active)
+            active = self._next_active(step, active)
 
-    def _entered(self, step: Step, active: np.ndarray) -> np.ndarray:
+    def _next_active(self, step: Step, active: np.ndarray) -> np.ndarray:
         """Return the terms in use, the best of the active ones, and the worst violators of the rest."""
-        outside = _outside(step, active)
+        outside = _terms_that_should_enter(step, active)
         used = np.flatnonzero(step.weights)
         near = active[np.argsort(-step.quad[active])[: self.n_start]]
         # neighbours in the list, widths of one column say, are mostly alike: the best of each family first
@@ -92,7 +92,7 @@ class ActiveTerms(Solver):
             if current.upper < upper:
                 best, upper = current, current.upper
             if np.isfinite(current.lower):  # all active terms were looked at
-                seen = [*(seen if len(seen) < MAX_MIXED else _supporting(seen)), current]
+                seen = [*(seen if len(seen) < MAX_MIXED else _steps_to_keep(seen)), current]
             run.n_solves += sub.n_solves - solved
             run.interrupted |= sub.interrupted
             run.stalled |= sub.stalled
@@ -103,7 +103,7 @@ class ActiveTerms(Solver):
             # the first one repeats the step that all terms were looked at with; what only improves the proof
             # for the active terms, as most steps of cutting planes do, says nothing about all of them yet
             if current is best and current is not first:
-                yield self._lifted(run.problem, current, active)
+                yield self._on_all_terms(run.problem, current, active)
             try:
                 current = steps.send(gap)
             except StopIteration:
@@ -113,16 +113,16 @@ class ActiveTerms(Solver):
             best = sub.problem.certify(best.weights, best.states)
         alone = relative_gap(upper, best.linear - 0.5 * float(best.quad.max()))
         coef = None if alone <= max(goal, 2.0 * gap) else mixed_coef([*seen, best])
-        return _certified(run.problem, self._lifted(run.problem, best, active), coef)
+        return _certify_all_terms(run.problem, self._on_all_terms(run.problem, best, active), coef)
 
     @staticmethod
-    def _lifted(problem: Problem, step: Step, active: np.ndarray) -> Step:
+    def _on_all_terms(problem: Problem, step: Step, active: np.ndarray) -> Step:
         weights, quad = np.zeros(problem.gram.n_terms), np.zeros(problem.gram.n_terms)
         weights[active], quad[active] = step.weights, step.quad
         return replace(step, weights=weights, quad=quad, lower=-np.inf, active=active)
 
 
-def _certified(problem: Problem, step: Step, coef: np.ndarray | None) -> Step:
+def _certify_all_terms(problem: Problem, step: Step, coef: np.ndarray | None) -> Step:
     """Return the step with quad and lower bound of all terms: those of its own coef, or of the one given."""
     if coef is None:
         return problem.certify(step.weights, step.states)
@@ -132,7 +132,7 @@ def _certified(problem: Problem, step: Step, coef: np.ndarray | None) -> Step:
     return replace(step, quad=quad, lower=linear - 0.5 * problem.norm.dual_norm(quad), cuts=(), active=None)
 
 
-def _outside(step: Step, active: np.ndarray) -> np.ndarray:
+def _terms_that_should_enter(step: Step, active: np.ndarray) -> np.ndarray:
     """Return the terms that are not active but should be."""
     return np.setdiff1d(np.flatnonzero(step.quad > float(step.weights @ step.quad)), active)
 
@@ -143,18 +143,18 @@ def mixed_coef(steps: list[Step | Cut]) -> np.ndarray | None:
     max over shares of Σ_t shares[t] linear_t − ½ max_m Σ_t shares[t] quad_t[m], a linear program; that of the mean is
     no lower, since the dual objective is concave. None where there is no solution.
     """
-    pairs = [(share, step) for share, step in _shares(steps) if share > 0]
+    pairs = [(share, step) for share, step in _shares_in_bound(steps) if share > 0]
     return np.asarray(sum(share * step.coef for share, step in pairs)) if pairs else None
 
 
-def _supporting(steps: list[Step | Cut]) -> list[Step | Cut]:
+def _steps_to_keep(steps: list[Step | Cut]) -> list[Step | Cut]:
     """Return the later half of the steps, and those of the rest that the bound rests on."""
     half = len(steps) // 2
-    needed = {id(step) for share, step in _shares(steps) if share > 0}
+    needed = {id(step) for share, step in _shares_in_bound(steps) if share > 0}
     return [step for step in steps[:half] if id(step) in needed] + steps[half:]
 
 
-def _shares(steps: list[Step | Cut]) -> list[tuple[float, Step | Cut]]:
+def _shares_in_bound(steps: list[Step | Cut]) -> list[tuple[float, Step | Cut]]:
     """Return the part of every step in the highest lower bound that they prove together."""
     if not steps:
         return []

@@ -165,12 +165,12 @@ def check_bounds(upper: float, lower: float, slack: float, problem: Problem) -> 
     raise InternalError(
         f"The lower bound of the optimum, {lower:.9g}, is above the objective that was reached, {upper:.9g}: one of "
         "them is wrong, so no model is returned. Either a kernel is not positive semi-definite "
-        f"({_names(problem.gram.terms)}), or the functions of a loss of your own do not fit each other "
+        f"({_term_names(problem.gram.terms)}), or the functions of a loss of your own do not fit each other "
         f"({problem.machines[0].loss!r}), or this is a fault of kernelweave: then please report it, with the call."
     )
 
 
-def _names(terms: Sequence[Kernel]) -> str:
+def _term_names(terms: Sequence[Kernel]) -> str:
     return ", ".join(map(repr, terms[:3])) + (", ..." if len(terms) > 3 else "")
 
 

@@ -85,7 +85,7 @@ class Hessian(Solver):
             slope = -0.5 * float(step.quad @ direction)
             # machines must be solved better than what the step is to gain
             tol = sharp * min(problem.inner_tol(gap), 0.1 * max(-slope, 0.0) / abs(step.upper) + 0.03 * problem.tol)
-            found = self._walk(run, step, direction, slope, tol) if slope < 0 else None
+            found = self._backtrack(run, step, direction, slope, tol) if slope < 0 else None
             if found is not None:
                 # a gain that is small against the gap, time and again: the objective has a kink here
                 crawls = crawls + 1 if step.upper - found.upper < 0.02 * gap * abs(step.upper) else 0
@@ -99,7 +99,7 @@ class Hessian(Solver):
             gap = yield step
         return step, gap
 
-    def _walk(self, run: Run, step: Step, direction: np.ndarray, slope: float, tol: float) -> Step | None:
+    def _backtrack(self, run: Run, step: Step, direction: np.ndarray, slope: float, tol: float) -> Step | None:
         """Return a lower point along the direction; None where there is none to be found."""
         length = 1.0
         while length > 1e-8:

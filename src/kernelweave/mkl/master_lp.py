@@ -106,7 +106,7 @@ class MasterLP:
         The bound is that of the cuts' convex combination by the LP's dual values; it holds for
         any such combination, so it does not rest on the LP's tolerances.
         """
-        solution = self._solution()
+        solution = self._optimal_solution()
         if solution is None:
             return None, -np.inf
         self.value = float(solution.col_value[self.n_terms]) * self._scale
@@ -117,10 +117,10 @@ class MasterLP:
         self.shares = shares = shares / shares.sum()
         mixed = shares @ self.quads
         bound = float(shares @ self.linears - 0.5 * mixed.max())
-        self._forget(shares > 0)
+        self._drop_slack_cuts(shares > 0)
         return weights / weights.sum(), bound
 
-    def _solution(self) -> Any:
+    def _optimal_solution(self) -> Any:
         for _ in range(2):
             self.highs.run()
             solution = self.highs.getSolution()
@@ -129,7 +129,7 @@ class MasterLP:
             self.highs.clearSolver()  # drop the warm basis and try from scratch
         return None
 
-    def _forget(self, tight: np.ndarray) -> None:
+    def _drop_slack_cuts(self, tight: np.ndarray) -> None:
         """Drop the cuts that have been slack for long."""
         self._idle = np.where(tight, 0, self._idle + 1)
         old = np.flatnonzero(self._idle > self.patience)

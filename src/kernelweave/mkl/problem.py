@@ -88,16 +88,16 @@ class Problem:
             quad = np.array([sum(float(state.coef @ state.f) for state in states) / weights[0]])
         else:
             quad = self.gram.quad(coef)
-        found = self._bounded(step, quad)
+        found = self._with_bounds(step, quad)
         if not self.gram.single:
             return found
         # so far this holds for the rounded matrices only
-        safe = self._bounded(step, self.gram.safe_quad(coef))
+        safe = self._with_bounds(step, self.gram.safe_quad(coef))
         if relative_gap(safe.upper, safe.lower) > self.tol >= relative_gap(found.upper, found.lower):
-            safe = self._bounded(step, self.gram.safe_quad(coef, exact=True))
+            safe = self._with_bounds(step, self.gram.safe_quad(coef, exact=True))
         return safe
 
-    def _bounded(self, step: Step, quad: np.ndarray) -> Step:
+    def _with_bounds(self, step: Step, quad: np.ndarray) -> Step:
         # coef' K_m coef may be next to nothing beside what it is summed up from, coef_i² K_ii, as at very high C
         squares = sum(float(state.coef @ state.coef) for state in step.states)
         quad = quad + EPSILON * self.gram.n**0.5 * squares * self.gram.sizes

@@ -53,7 +53,7 @@ class SILPChunking(Solver):
             run.n_solves += 1
             gap = yield with_lower(step, bound, master.cuts())
             value = step.linear - 0.5 * float(weights @ step.quad)
-            if value > theta + self.violation * gap * abs(value) or _solved(states, problem.inner_tol(gap)):
+            if value > theta + self.violation * gap * abs(value) or _all_solved(states, problem.inner_tol(gap)):
                 master.add_cut(step.linear, step.quad, step.coef)
                 best, bound = master.solve()
                 if best is None:  # the steps so far stay what they are
@@ -64,5 +64,5 @@ class SILPChunking(Solver):
                 states = [replace(s, f=weights @ e, final=False) for s, e in zip(states, each, strict=True)]
 
 
-def _solved(states: list[DualState], tol: float) -> bool:
+def _all_solved(states: list[DualState], tol: float) -> bool:
     return all(state.gap <= tol or state.final for state in states)

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..kernels import Kernel
 from ..mkl import Problem, Result, Step
 from ..norms import Fixed
-from ..progress import Callback, Progress, compiling
+from ..progress import Callback, FitProgress, compiling
 from ..views import Views
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ FREE_PARAMETERS = ("dual", "tol", "max_iter", "max_seconds", "warm_start", "memo
 
 
 @dataclass
-class Watch:
+class Listeners:
     """The callbacks and the checkpoint of one fit.
 
     Parameters
@@ -40,7 +40,7 @@ class Watch:
     checkpoint: str | os.PathLike | Checkpoint | None = None
     callbacks: Sequence[Callback] = ()
     keeper: Keeper | None = field(default=None, init=False)
-    progress: Progress = field(init=False)
+    progress: FitProgress = field(init=False)
     #: The files that samples are mapped from.
     files: list[MappedFile] = field(default_factory=list, init=False)
 
@@ -54,7 +54,7 @@ class Watch:
 
     def begin(self, model: Any, kernel: Kernel, X: Views, machines: Sequence[Machine]) -> None:
         """Start the clock, and open the checkpoint, which has to be of the same fit."""
-        self.progress = Progress(self.callbacks, model.tol, 1 if model._shared() else len(machines))
+        self.progress = FitProgress(self.callbacks, model.tol, 1 if model._shared() else len(machines))
         self.files = mapped_files(kernel, X)
         if self.checkpoint is not None:
             from ..io.checkpoint import as_checkpoint  # here, because most fits need none of the readers and writers
