@@ -72,7 +72,7 @@ class FitProgress:
             upper = min(upper, sum(s.upper for s in self._states.values()))
             if self.fixed:
                 lower = max(lower, sum(s.lower for s in self._states.values()))
-        entry = {"iteration": self._iteration + 1, "upper": upper, "lower": lower, "gap": _gap(upper, lower)}
+        entry = {"iteration": self._iteration + 1, "upper": upper, "lower": lower, "gap": relative_gap(upper, lower)}
         self._tell(entry | {"inside": True}, now)
 
     def step(self, entry: dict[str, Any], states: Sequence[Any]) -> None:
@@ -120,7 +120,8 @@ def seconds_left(trend: Sequence[tuple[float, float]], tol: float) -> float | No
     return (math.log(tol) - float(g[-1])) / slope if slope < 0 else None
 
 
-def _gap(upper: float, lower: float) -> float:
+def relative_gap(upper: float, lower: float) -> float:
+    """Return (upper − lower) / |upper|, and 0 where both are 0 but for rounding; infinite until both are known."""
     if not (math.isfinite(upper) and math.isfinite(lower)):
         return math.inf
     return max(0.0, upper - lower) / max(abs(upper), 1e-300)

@@ -31,7 +31,7 @@ JOINING = {
 
 
 @click.command(epilog=EXAMPLES, short_help="List kernels, presets, losses, norms and solvers.")
-@click.argument("name", required=False, type=opt.KernelName())
+@click.argument("name", required=False, type=opt.KERNEL_NAMES)
 @opt.JSON
 def kernels(name: str | None, as_json: bool) -> None:
     """List what there is to choose from, or say all about the kernel NAME."""

@@ -6,7 +6,7 @@ from ..choices import from_text, name_of
 from ..errors import InputError
 from ..gram import Combined
 from .active_set import ActiveSet
-from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail, relative_gap
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
 from .chunking import Chunking
 from .coordinate import Coordinate
 from .interior import InteriorPoint
@@ -70,5 +70,4 @@ __all__ = [
     "choose",
     "dual_kind",
     "minimise",
-    "relative_gap",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..gram import Combined
 from ..losses import BoxQP, Loss
+from ..progress import relative_gap
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,3 @@ class DualSolver:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
-
-
-def relative_gap(upper: float, lower: float) -> float:
-    """Return (upper − lower) / |upper|, and 0 where both are 0 but for rounding."""
-    if not (math.isfinite(upper) and math.isfinite(lower)):
-        return math.inf
-    return max(0.0, upper - lower) / max(abs(upper), 1e-300)

@@ -12,7 +12,7 @@ from ..gram import Combined
 from ..gram.coordinates import Descent
 from ..losses import BoxQP, SmoothLoss
 from ..memory import readable
-from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, relative_gap
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine
 
 #: Visits between two looks at the keyboard: a tenth of a second.
 BURST = 10_000
@@ -137,7 +137,7 @@ def _repaired_and_certified(machine: Machine, descent: Descent, a: np.ndarray) -
     descent.set(a)
     f = descent.f(a)
     state = DualState(a, f).certified(machine)
-    return Descended(a, f, state.intercept, relative_gap(state.upper, state.lower))
+    return Descended(a, f, state.intercept, state.gap)
 
 
 def repaired(qp: BoxQP, a: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from ..memory import budget_bytes
 from ..mkl import Problem, Result, as_solver, run
 from ..norms import Fixed, Polyhedral, WeightNorm, as_norm
 from ..parallel import blas_threads, count_jobs
-from ..progress import Callback, printer
+from ..progress import Callback, printer, relative_gap
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views, as_views
 from .compiled import KEPT_BYTES, Compiled, compile_model, is_worthwhile
@@ -209,7 +209,7 @@ class BaseMKL(BaseEstimator):
         upper, lower = sum(r.upper for r in results), sum(r.lower for r in results)
         self.objective_ = upper
         self.lower_bound_ = lower
-        self.gap_ = max(0.0, upper - lower) / max(abs(upper), 1e-300)
+        self.gap_ = relative_gap(upper, lower)
         self.converged_ = all(result.converged for result in results)
         self.stop_reason_ = next((r.stop_reason for r in results if not r.converged), "converged")
         self.n_iter_ = sum(len(result.history) for result in results)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..dual import relative_gap
 from ..norms import Polyhedral
+from ..progress import relative_gap
 from .base import Problem, Run, Solver, Step, Steps
 from .hessian import Hessian
 from .master_lp import Cut, MasterLP, cuts_before

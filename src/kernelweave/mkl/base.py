@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import clock
-from ..dual import relative_gap
 from ..errors import InputError, InternalError
 from ..kernels import Kernel
+from ..progress import relative_gap
 from .machines import DualWatch, Run
 from .problem import Problem, Step, with_lower
 

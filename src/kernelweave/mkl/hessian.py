@@ -8,10 +8,11 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import nnls
 
-from ..dual import DualState, Machine, minimise, relative_gap
+from ..dual import DualState, Machine, minimise
 from ..dual.polish import free_set
 from ..losses import BoxQP, SmoothLoss
 from ..norms import Polyhedral
+from ..progress import relative_gap
 from .base import Problem, Run, Solver, Step, Steps, with_lower
 from .machines import EXACT_SAMPLES
 from .master_lp import MasterLP

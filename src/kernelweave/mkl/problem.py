@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..dual import DualSolver, DualState, Machine, relative_gap
+from ..dual import DualSolver, DualState, Machine
 from ..gram import Gram
 from ..norms import WeightNorm
+from ..progress import relative_gap
 
 #: How far the lower bound may be above the upper one, as a share of the numbers that they are summed up from.
 ROUNDING_SHARE = 1e-9
