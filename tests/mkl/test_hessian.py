@@ -405,7 +405,7 @@ def test_the_best_of_each_family_enters_before_its_neighbours():
     weights = np.eye(8)[0]
     step = Step(weights, (), quad, upper=1.0, lower=0.0)
     solver = ActiveTerms(n_start=1, n_enter=2)
-    assert solver._entered(step, np.array([0])).tolist() == [0, 2, 6]
-    assert ActiveTerms(n_start=1, n_enter=3)._entered(step, np.array([0])).tolist() == [0, 2, 3, 6], (
+    assert solver._next_active(step, np.array([0])).tolist() == [0, 2, 6]
+    assert ActiveTerms(n_start=1, n_enter=3)._next_active(step, np.array([0])).tolist() == [0, 2, 3, 6], (
         "then the next worst"
     )

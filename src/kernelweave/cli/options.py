@@ -30,7 +30,7 @@ class Choice(click.ParamType):
         """Return all names that may be given."""
         module = import_module(f"kernelweave.{self._module}")
         kinds = [kind for table in self._table.split() for kind in getattr(module, table)]
-        return [*self._extra, *(getattr(kind, "__name__", kind) for kind in kinds)]
+        return [*self._extra, *(kind if isinstance(kind, str) else kind.__name__ for kind in kinds)]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name if it is there."""
