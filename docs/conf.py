@@ -1,11 +1,14 @@
 """Sphinx configuration."""
 
 import logging
+import runpy
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"
+
+runpy.run_path(str(HERE / "make_tables.py"))["write"]()
 
 # The table of contents lists whichever pages are present, so a pattern without a match is no fault.
 toctree_log = logging.getLogger("sphinx.sphinx.directives.other")

@@ -86,7 +86,7 @@ def test_interior_points_close_the_gap_in_few_iterations(loss, C):
     while not state.final:
         state = solver.step(machine, K, state).certified(machine)
     assert state.gap <= 1e-5
-    assert state.memory["path"].n_iter <= 80
+    assert state.trail.n_iter <= 80
     assert ((state.coef >= machine.qp.lower) & (state.coef <= machine.qp.upper)).all()
     assert abs(state.coef.sum()) <= 1e-12 * np.abs(state.coef).sum()
 
@@ -109,5 +109,5 @@ def test_a_path_at_other_weights_is_not_followed():
     other = Combined(X**3 @ (X**3).T, weights=np.full(1, 0.5))
     solver = InteriorPoint()
     there = solver.step(machine, K, solver.start(machine, K))
-    state = solver.step(machine, other, DualState(there.coef, other.apply(there.coef), memory=there.memory))
+    state = solver.step(machine, other, DualState(there.coef, other.apply(there.coef), trail=there.trail))
     assert state.certified(machine).gap <= 1e-8

@@ -162,10 +162,10 @@ def test_row_10_an_interrupt_of_a_fit_that_is_good_enough_already_is_not_lost(mo
     X, y = np.random.default_rng(0).standard_normal((200, 5)), np.repeat([1, -1], 100)
     step = SMO.step
 
-    def interrupted_when_good(self, machine, K, state):
+    def interrupted_when_good(self, machine, K, state, effort):
         if state.certified(machine).gap <= 1e-3:
             raise KeyboardInterrupt
-        return step(self, machine, K, state)
+        return step(self, machine, K, state, effort)
 
     monkeypatch.setattr(SMO, "step", interrupted_when_good)
     model = MKLClassifier(RBF(), C=1e3)

@@ -1,4 +1,4 @@
-"""Progress: callbacks hear of long fits often enough, and what they hear is true."""
+"""FitProgress: callbacks hear of long fits often enough, and what they hear is true."""
 
 import math
 import re
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernelweave import RBF, Linear, MKLClassifier, MKLOneClass, MKLRegressor, progress
-from kernelweave.progress import Progress, printer, seconds_left
+from kernelweave.progress import FitProgress, printer, seconds_left
 
 KERNEL = RBF(0.2) + Linear() + RBF(2.0)
 KEYS = {"iteration", "inside", "upper", "lower", "gap", "active", "support", "seconds", "seconds_left"}
@@ -22,10 +22,10 @@ def clock(monkeypatch):
 
 
 class State:
-    """What `Progress` reads of a dual solver's state."""
+    """What `FitProgress` reads of a dual solver's state."""
 
-    def __init__(self, upper=2.0, lower=1.0, coef=(0.0, 1.0, 0.0), **memory):
-        self.upper, self.lower, self.coef, self.memory = upper, lower, np.array(coef), memory
+    def __init__(self, upper=2.0, lower=1.0, coef=(0.0, 1.0, 0.0), active=None):
+        self.upper, self.lower, self.coef, self.active = upper, lower, np.array(coef), active
 
 
 # -- what a fit tells --------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def test_an_error_in_a_callback_is_not_swallowed(blobs):
 
 def test_calls_from_inside_are_throttled(clock):
     told = []
-    progress = Progress([told.append], 1e-3)
+    progress = FitProgress([told.append], 1e-3)
     progress.begin(0, 1, True)
     for _ in range(1000):  # ten seconds, a step every hundredth of a second
         progress.inside(0, State(), np.ones(1))
@@ -102,7 +102,7 @@ def test_calls_from_inside_are_throttled(clock):
 
 def test_entries_from_inside(clock):
     told = []
-    run = Progress([told.append], 1e-3)
+    run = FitProgress([told.append], 1e-3)
     run.begin(0, 2, False)
     run.inside(0, State(active=7), np.ones(2))
     clock[0] += 1.0

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
@@ -20,9 +20,9 @@ MAX_LENGTH = 300_000
 MAX_BITS = 1024
 
 
-def name_of(kind: type) -> str:
+def name_of(kind: Callable[..., Any]) -> str:
     """Return what a class of a registry is called in text: its `name`, or that of the class where it has none."""
-    return str(getattr(kind, "name", kind.__name__))
+    return str(getattr(kind, "name", "") or getattr(kind, "__name__", ""))
 
 
 def from_text(text: Any, kinds: Iterable[type[T]], wanted: str, defaults: Mapping[str, Any] | None = None) -> T:

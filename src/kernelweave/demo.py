@@ -118,7 +118,7 @@ class Demo:
         kernel = WeightedDegree(degree=MAX_DEGREE).split("degree")
         model = self._fitted(MKLClassifier(kernel, class_weight="balanced", n_jobs=-1), X[train], y[train])
         self._curves(model, X[test], y[test] == 1)
-        self._keep(model, "sites", X_test=X[test], y_test=y[test], names_test=names[test])
+        self._save_and_report(model, "sites", X_test=X[test], y_test=y[test], names_test=names[test])
         return model
 
     def table(self) -> Any:
@@ -151,7 +151,7 @@ class Demo:
             scores = (one.score(X, y) for X, y in zip(parts, (outcome[train], outcome[test]), strict=True))
             made.add_row(title, *(f"{score:.3f}" for score in scores))
         self.out.print(made)
-        self._keep(model, "table", X_test=parts[1], y_test=outcome[test])
+        self._save_and_report(model, "table", X_test=parts[1], y_test=outcome[test])
         return model
 
     def _title(self, text: str) -> None:
@@ -183,7 +183,7 @@ class Demo:
         )
         self.out.print(text)
 
-    def _keep(self, model: Any, name: str, **tested: Any) -> None:
+    def _save_and_report(self, model: Any, name: str, **tested: Any) -> None:
         from .io.model_file import save
         from .report import build
 

@@ -1,4 +1,4 @@
-"""Progress as callbacks: the library itself never prints."""
+"""FitProgress as callbacks: the library itself never prints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERY = 0.3
 LINE_EVERY = 5.0
 
 
-class Progress:
+class FitProgress:
     """Tells callbacks how a run stands: after every iteration, and a few times a second in between.
 
     Callbacks get a dict:
@@ -72,7 +72,7 @@ class Progress:
             upper = min(upper, sum(s.upper for s in self._states.values()))
             if self.fixed:
                 lower = max(lower, sum(s.lower for s in self._states.values()))
-        entry = {"iteration": self._iteration + 1, "upper": upper, "lower": lower, "gap": _gap(upper, lower)}
+        entry = {"iteration": self._iteration + 1, "upper": upper, "lower": lower, "gap": relative_gap(upper, lower)}
         self._tell(entry | {"inside": True}, now)
 
     def step(self, entry: dict[str, Any], states: Sequence[Any]) -> None:
@@ -87,7 +87,7 @@ class Progress:
         if 0 < entry["gap"] < math.inf:
             self._trend.append((seconds, math.log(entry["gap"])))
         states = self._states.values()
-        active = [s.memory["active"] for s in states if "active" in s.memory]
+        active = [s.active for s in states if s.active is not None]
         entry |= {
             "active": max(active) if active else None,
             "support": int(np.any([s.coef != 0 for s in states], axis=0).sum()) if states else 0,
@@ -120,7 +120,8 @@ def seconds_left(trend: Sequence[tuple[float, float]], tol: float) -> float | No
     return (math.log(tol) - float(g[-1])) / slope if slope < 0 else None
 
 
-def _gap(upper: float, lower: float) -> float:
+def relative_gap(upper: float, lower: float) -> float:
+    """Return (upper − lower) / |upper|, and 0 where both are 0 but for rounding; infinite until both are known."""
     if not (math.isfinite(upper) and math.isfinite(lower)):
         return math.inf
     return max(0.0, upper - lower) / max(abs(upper), 1e-300)

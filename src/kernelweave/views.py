@@ -216,7 +216,7 @@ class TableViews(Views):
             return self.labels.index(name)
         if isinstance(name, (int, np.integer)) and -len(self.labels) <= name < len(self.labels):
             return int(name) % len(self.labels)
-        raise InputError(f"The table has no column {name!r}; it has {_some(self.labels)}.")
+        raise InputError(f"The table has no column {name!r}; it has {_listed_labels(self.labels)}.")
 
     def rows(self, index: np.ndarray) -> Views:
         index = np.asarray(index)
@@ -234,7 +234,7 @@ class TableViews(Views):
     def column(self) -> Any:
         if len(self.labels) != 1:
             raise InputError(
-                f"One column is needed here, but the table has {_some(self.labels)}; choose one with .on(...)."
+                f"One column is needed here, but the table has {_listed_labels(self.labels)}; choose one with .on(...)."
             )
         return self._columns()[0].to_native()
 
@@ -260,7 +260,7 @@ class DictViews(Views):
             names = list(columns) if isinstance(columns, (list, tuple)) else [columns]
         for name in names:
             if name not in self.parts:
-                raise InputError(f"There is no view {name!r}; the views are {_some(self.labels)}.")
+                raise InputError(f"There is no view {name!r}; the views are {_listed_labels(self.labels)}.")
         return self.parts[names[0]] if len(names) == 1 else DictViews({name: self.parts[name] for name in names})
 
     def rows(self, index: np.ndarray) -> Views:
@@ -283,7 +283,9 @@ class DictViews(Views):
 
     def _single(self) -> Views:
         if len(self.parts) != 1:
-            raise InputError(f"One view is needed here, but there are {_some(self.labels)}; choose one with .on(...).")
+            raise InputError(
+                f"One view is needed here, but there are {_listed_labels(self.labels)}; choose one with .on(...)."
+            )
         return next(iter(self.parts.values()))
 
     def native(self) -> Any:
@@ -382,6 +384,6 @@ def _object_column(items: Any) -> np.ndarray:
     return column
 
 
-def _some(labels: tuple[Hashable, ...], limit: int = 8) -> str:
+def _listed_labels(labels: tuple[Hashable, ...], limit: int = 8) -> str:
     text = ", ".join(repr(name) for name in labels[:limit])
     return text + (f", ... ({len(labels)} in all)" if len(labels) > limit else "")

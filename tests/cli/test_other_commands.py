@@ -82,7 +82,7 @@ def test_one_kernel(kw):
     assert text.startswith("WeightedDegree(degree")
     assert "shift" in text
     told = json.loads(kw("kernels", "--json").stdout)
-    assert set(told) == {"kernels", "presets", "losses", "norms", "solvers", "duals"}
+    assert set(told) == {"kernels", "wrappers", "presets", "losses", "norms", "solvers", "duals"}
     assert "is not one of Linear" in kw("kernels", "Linar", code=2).stderr
 
 

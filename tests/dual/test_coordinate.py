@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from kernelweave import RBF, InputError, Linear, MKLClassifier, MKLOneClass, MKLRegressor, Spectrum, WeightedDegree
-from kernelweave.dual import SMO, ActiveSet, Chunking, Coordinate, Machine, Ridge, active_set, choose
+from kernelweave.dual import (
+    SMO,
+    UNLIMITED,
+    ActiveSet,
+    Chunking,
+    Coordinate,
+    Effort,
+    Machine,
+    Ridge,
+    active_set,
+    choose,
+)
 from kernelweave.dual.active_set import most_samples, sample
 from kernelweave.dual.coordinate import repaired
 from kernelweave.errors import MemoryBudgetError
@@ -31,12 +42,12 @@ def data():
     return as_views(["".join(row) for row in letters]), y
 
 
-def solve(solver, machine, K, gap=1e-6):
+def solve(solver, machine, K, gap=1e-6, effort=UNLIMITED):
     state = solver.start(machine, K).certified(machine)
     for _ in range(300):
         if state.gap <= gap or state.final:
             break
-        state = solver.step(machine, K, state).certified(machine)
+        state = solver.step(machine, K, state, effort).certified(machine)
     return state
 
 
@@ -102,11 +113,10 @@ def test_more_support_than_matrices_may_have(data, monkeypatch):
     gram, rng = with_numbers(data), np.random.default_rng(3)
     y = np.where(rng.random(N) < 0.5, 1.0, -1.0)  # nothing to be learned: most samples are support
     machine, weights = Machine(Hinge(), y, np.full(N, 1.0)), np.array([0.3, 0.5, 0.2])
-    K, solver = gram.at(weights), ActiveSet(n_start=40)
-    solver.budget = gram.coordinate_bytes(100)
+    K, effort = gram.at(weights), Effort(bytes=gram.coordinate_bytes(100))
     sizes = []
     coordinates, gram.coordinates = gram.coordinates, lambda rows: sizes.append(len(rows)) or coordinates(rows)
-    found = solve(solver, machine, K, 1e-5)
+    found = solve(ActiveSet(n_start=40), machine, K, 1e-5, effort)
     expected = solve(SMO(), machine, DenseGram.compute(gram.terms, gram.X).at(weights), 1e-8)
     assert max(sizes) <= 100 < np.count_nonzero(found.coef)
     assert found.upper == pytest.approx(expected.upper, rel=2e-5)
@@ -124,9 +134,9 @@ def test_all_samples_at_once_must_fit(data):
     X, y = data
     machine, solver = Machine(Hinge(), y, np.full(N, 1.0)), Coordinate()
     K = LinaddGram([WeightedDegree(degree=4)], X).at(np.ones(1))
-    solver.budget = K.gram.coordinate_bytes(N) - 1
+    effort = Effort(bytes=K.gram.coordinate_bytes(N) - 1)
     with pytest.raises(MemoryBudgetError, match=r'all 400 samples takes about 144 kB; .* Use dual="active_set"'):
-        solver.step(machine, K, solver.start(machine, K))
+        solver.step(machine, K, solver.start(machine, K), effort)
 
 
 def test_an_active_set_stays_small_where_few_samples_matter(data):
@@ -135,7 +145,7 @@ def test_an_active_set_stays_small_where_few_samples_matter(data):
     K = LinaddGram([WeightedDegree(degree=2)], X).at(np.ones(1))
     state = solve(ActiveSet(n_start=60), machine, K, 1e-3)
     assert state.gap <= 1e-3
-    assert np.count_nonzero(state.coef) <= state.memory["active"] < N
+    assert np.count_nonzero(state.coef) <= state.active < N
 
 
 def test_steps_are_the_same_whenever_they_are_taken(data):
@@ -259,14 +269,13 @@ def test_a_small_budget_keeps_the_active_set_small(data, monkeypatch):
     X, y = data
     machine = Machine(Hinge(), y, np.full(N, 1.0))
     K = LinaddGram([WeightedDegree(degree=4)], X).at(np.ones(1))
-    free, tight = ActiveSet(n_start=40), ActiveSet(n_start=40)
-    tight.budget = K.gram.coordinate_bytes(60)
+    solver, tight = ActiveSet(n_start=40), Effort(bytes=K.gram.coordinate_bytes(60))
     sizes, states = [], []
-    for solver in (free, tight):
+    for effort in (UNLIMITED, tight):
         state, largest = solver.start(machine, K).certified(machine), 0
         while state.gap > 1e-3 and not state.final:
-            state = solver.step(machine, K, state).certified(machine)
-            largest = max(largest, state.memory.get("active", 0) - np.count_nonzero(state.coef))
+            state = solver.step(machine, K, state, effort).certified(machine)
+            largest = max(largest, (state.active or 0) - np.count_nonzero(state.coef))
         sizes.append(largest)
         states.append(state)
     assert sizes[1] < sizes[0]
@@ -280,14 +289,13 @@ def test_a_small_budget_holds_where_most_samples_matter(monkeypatch):
     y = np.where(rng.random(N) < 0.5, 1.0, -1.0)  # nothing to be learned: all samples are support
     machine = Machine(Hinge(), y, np.full(N, 0.01))
     K = LinaddGram([WeightedDegree(degree=3)], X).at(np.ones(1))
-    solver = ActiveSet(n_start=40)
-    solver.budget = K.gram.coordinate_bytes(250)
+    solver, effort = ActiveSet(n_start=40), Effort(bytes=K.gram.coordinate_bytes(250))
     state = solver.start(machine, K).certified(machine)
     sizes, support = [], []
     while state.gap > 1e-3 and len(sizes) < 50:
         support.append(np.count_nonzero(state.coef))
-        state = solver.step(machine, K, state).certified(machine)
-        sizes.append(state.memory.get("active", 0))  # none where chunking took over
+        state = solver.step(machine, K, state, effort).certified(machine)
+        sizes.append(state.active or 0)  # none where chunking took over
     assert state.gap <= 1e-3
     # beyond the budget only as far as the support itself demands, and a few to go on with
     assert all(size <= max(250, n + 10) for size, n in zip(sizes, support, strict=True))

@@ -27,7 +27,7 @@ def test_conjugate_gradients_keep_them_too():
 
 def test_a_broken_dual_solver_is_found():
     class Lazy(SMO):
-        def step(self, machine, K, state):
+        def step(self, machine, K, state, effort):
             return state
 
     with pytest.raises(AssertionError, match="the gap stays"):

@@ -165,11 +165,11 @@ def test_compiling_is_told_once_and_does_not_count():
 
 
 def test_callbacks_hear_of_compiling(monkeypatch, capsys):
-    from kernelweave.estimators.watch import Watch
+    from kernelweave.estimators.listeners import Listeners
     from kernelweave.progress import printer
 
     told = []
-    Watch(None, [told.append, printer(1)]).compiling()
+    Listeners(None, [told.append, printer(1)]).compiling()
     assert [entry["phase"] for entry in told] == ["compiling"]
     assert "compiling, once per machine" in capsys.readouterr().err
     MKLClassifier(RBF(0.5)).fit(*numbers(), callback=told.append)

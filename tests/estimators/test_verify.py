@@ -8,11 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kernelweave as kw
 from kernelweave import MKLClassifier, MKLOneClass, MKLRegressor, Precomputed, load, per_feature, save
+from kernelweave.dual import Machine
 from kernelweave.errors import InputError, InternalError
 from kernelweave.estimators.prepared_terms import Terms
 from kernelweave.gram import DenseGram, bind
 from kernelweave.kernels import RBF, Identity, Linear
-from kernelweave.mkl.base import Machine, Problem, check_bounds
+from kernelweave.mkl.base import Problem, check_bounds
 from kernelweave.norms import LpNorm, Simplex
 from kernelweave.views import as_views
 

@@ -12,8 +12,20 @@ from kernelweave import RBF, Linear, MKLClassifier, Polynomial, WeightedDegree
 from kernelweave.dual import Machine
 from kernelweave.gram import DenseGram, StreamedGram
 from kernelweave.losses import LOSSES, EpsilonInsensitive, Hinge, Logistic, OneClass, Squared, SquaredHinge
-from kernelweave.mkl import SILP, ActiveTerms, Hessian, Plain, Problem, SILPChunking, Simple, as_solver, hessian, run
-from kernelweave.mkl import base as mkl_base
+from kernelweave.mkl import (
+    SILP,
+    ActiveTerms,
+    Hessian,
+    Plain,
+    Problem,
+    Run,
+    SILPChunking,
+    Simple,
+    as_solver,
+    hessian,
+    run,
+)
+from kernelweave.mkl import machines as mkl_machines
 from kernelweave.mkl.active_terms import mixed_coef
 from kernelweave.mkl.base import Step
 from kernelweave.mkl.hessian import bordered_solve, bounded, machine_hessian, newton_target, simplex_minimum
@@ -46,7 +58,7 @@ def few(loss, n_machines=1):
 def full_hessian(problem, step):
     some = np.arange(problem.gram.n_terms)
     pairs = zip(problem.machines, step.states, strict=True)
-    return sum(machine_hessian(problem, step, machine, state, some) for machine, state in pairs)
+    return sum(machine_hessian(Run(problem), step, machine, state, some) for machine, state in pairs)
 
 
 # --- derivatives ---
@@ -57,16 +69,16 @@ WEIGHTS = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
 @pytest.fixture
 def exact(monkeypatch):
     """Machines solved until rounding is all that is left, for differences to mean something."""
-    monkeypatch.setattr(mkl_base, "EXACT_GAP", -1.0)  # no gap is small enough: errors of coef count squared in it
+    monkeypatch.setattr(mkl_machines, "EXACT_GAP", -1.0)  # no gap is small enough: errors of coef count squared in it
 
 
 @pytest.mark.parametrize("kind", LOSSES)
 def test_the_gradient_is_minus_half_quad(kind, exact):
     problem, h = few(kind()), 1e-4
-    step = problem.solve(WEIGHTS, None, 1e-12)
+    step = Run(problem).solve(WEIGHTS, None, 1e-12)
     for m in range(len(WEIGHTS)):
         change = h * np.eye(len(WEIGHTS))[m]
-        above, below = (problem.solve(WEIGHTS + sign * change, step.states, 1e-12).upper for sign in (1, -1))
+        above, below = (Run(problem).solve(WEIGHTS + sign * change, step.states, 1e-12).upper for sign in (1, -1))
         assert -0.5 * step.quad[m] == pytest.approx((above - below) / (2 * h), rel=1e-4, abs=1e-6)
 
 
@@ -74,13 +86,13 @@ def test_the_gradient_is_minus_half_quad(kind, exact):
 @pytest.mark.parametrize("kind", LOSSES)
 def test_the_hessian_is_the_change_of_the_gradient(kind, n_machines, exact):
     problem, h = few(kind(), n_machines), 1e-6
-    step = problem.solve(WEIGHTS, None, 1e-12)
+    step = Run(problem).solve(WEIGHTS, None, 1e-12)
     H = full_hessian(problem, step)
     assert np.abs(H).max() > 0
     change = []
     for m in range(len(WEIGHTS)):
         move = h * np.eye(len(WEIGHTS))[m]
-        above, below = (problem.solve(WEIGHTS + sign * move, step.states, 1e-12).quad for sign in (1, -1))
+        above, below = (Run(problem).solve(WEIGHTS + sign * move, step.states, 1e-12).quad for sign in (1, -1))
         change.append(-0.5 * (above - below) / (2 * h))
     np.testing.assert_allclose(H, np.array(change), rtol=1e-3, atol=1e-4 * np.abs(H).max())
     assert np.linalg.eigvalsh(H).min() >= -1e-9 * np.abs(H).max(), "J is convex"
@@ -134,9 +146,9 @@ def test_the_newton_target_minimises_the_model(seed, n, rank, size):
 @pytest.mark.parametrize("kind", [Hinge, Squared, Logistic])
 def test_a_newton_step_is_the_best_of_the_second_order_model(kind):
     problem = few(kind())
-    step = problem.solve(WEIGHTS, None, 1e-12)
+    step = Run(problem).solve(WEIGHTS, None, 1e-12)
     H, g = full_hessian(problem, step), -0.5 * step.quad
-    target = newton_target(problem, step)
+    target = newton_target(Run(problem), step)
 
     def model(weights):
         s = weights - WEIGHTS
@@ -238,7 +250,7 @@ def test_another_solver_may_work_on_the_active_terms(loss, inner):
 
 def test_the_mean_of_several_coef_proves_more_than_each():
     problem, rng = few(Hinge(), 2), np.random.default_rng(0)
-    steps = [problem.solve(weights, None, 1e-9) for weights in rng.dirichlet(np.ones(5), 8)]
+    steps = [Run(problem).solve(weights, None, 1e-9) for weights in rng.dirichlet(np.ones(5), 8)]
     coef = mixed_coef(steps)
     linear = sum(machine.lower(a, 0.0) for machine, a in zip(problem.machines, coef.T, strict=True))
     bound = linear - 0.5 * problem.gram.quad(coef).max()
@@ -258,7 +270,7 @@ def test_the_mean_of_several_coef_proves_more_than_each():
 def test_wide_and_narrow_kernels_at_a_high_cost(few_held, monkeypatch):
     # nearly all samples are free; where they are too many for the Hessian, an even choice of them has to do
     if few_held:
-        for name in ("base.EXACT_SAMPLES", "hessian.EXACT_SAMPLES", "hessian.MAX_FREE"):
+        for name in ("machines.EXACT_SAMPLES", "hessian.EXACT_SAMPLES", "hessian.MAX_FREE"):
             monkeypatch.setattr(f"kernelweave.mkl.{name}", 100)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 40))
@@ -272,7 +284,7 @@ def test_a_term_that_is_needed_enters_from_outside():
     gram = StreamedGram(terms, X)
     problem = Problem(scaled(gram), [Machine(Hinge(), y, np.ones(len(y)))], Simplex(), tol=1e-4)
     solver = ActiveTerms(n_start=4, n_enter=1)
-    first = next(solver.steps(problem))
+    first = next(solver.steps(problem, Run(problem)))
     assert first.weights[77] == 0, "or the test would show nothing"
     assert np.count_nonzero(first.weights) == 4
     result = run(solver, problem)
@@ -376,9 +388,9 @@ def test_several_steps_prove_no_less_than_the_best_of_them_and_nothing_false(kin
     optimum = run(Hessian(), problem).upper
     cuts, alone, together = MasterLP(problem.gram.n_terms), -np.inf, -np.inf
     for weights in rng.dirichlet(np.ones(problem.gram.n_terms), size=8):
-        step = problem.solve(weights, None, 1e-9)
+        step = Run(problem).solve(weights, None, 1e-9)
         alone = max(alone, step.lower)
-        together = bounded(step, problem, cuts).lower
+        together = bounded(step, cuts).lower
         assert together <= optimum + 1e-8 * abs(optimum)
     assert together >= alone - 1e-9 * abs(alone)
     if kind is Hinge:  # whose optimum has several terms here
@@ -393,7 +405,7 @@ def test_the_best_of_each_family_enters_before_its_neighbours():
     weights = np.eye(8)[0]
     step = Step(weights, (), quad, upper=1.0, lower=0.0)
     solver = ActiveTerms(n_start=1, n_enter=2)
-    assert solver._entered(step, np.array([0])).tolist() == [0, 2, 6]
-    assert ActiveTerms(n_start=1, n_enter=3)._entered(step, np.array([0])).tolist() == [0, 2, 3, 6], (
+    assert solver._next_active(step, np.array([0])).tolist() == [0, 2, 6]
+    assert ActiveTerms(n_start=1, n_enter=3)._next_active(step, np.array([0])).tolist() == [0, 2, 3, 6], (
         "then the next worst"
     )

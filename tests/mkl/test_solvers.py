@@ -1,5 +1,7 @@
 """MKL solvers: the optimum of every loss and norm, and a frame that always ends."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -125,10 +127,8 @@ class Scripted(Solver):
     def __init__(self, bounds):
         self.bounds = bounds
 
-    def steps(self, problem):
-        from dataclasses import replace
-
-        step = problem.solve(problem.start_weights(), None, 1e-3)
+    def steps(self, problem, run):
+        step = run.solve(problem.start_weights(), None, 1e-3)
         for upper, lower in self.bounds:
             if isinstance(upper, BaseException):
                 raise upper
@@ -162,8 +162,7 @@ def test_reasons_to_stop():
 
 
 def test_a_deadline_is_kept():
-    problem = problem_of(Hinge(), Simplex(), tol=1e-15)
-    problem.deadline = clock.now() - 1.0
+    problem = replace(problem_of(Hinge(), Simplex(), tol=1e-15), deadline=clock.now() - 1.0)
     result = run(SOLVERS[0](), problem)
     assert result.stop_reason == "max_seconds"
     assert result.gap >= 0

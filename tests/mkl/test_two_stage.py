@@ -1,6 +1,7 @@
 """Two-stage MKL: the first stage against dense references, and a certificate for the second."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -172,7 +173,7 @@ def dense_differences(problem, some, share, Y, weights):
 def test_differences_equal_their_sum_over_pairs(seed, block):
     rng = np.random.default_rng(seed)
     problem = problem_of(n=15, seed=seed)
-    problem.gram = problem.gram.rescaled(rng.uniform(0.5, 2.0, len(TERMS)))
+    problem = replace(problem, gram=problem.gram.rescaled(rng.uniform(0.5, 2.0, len(TERMS))))
     some = np.sort(rng.permutation(15)[: rng.integers(2, 16)])
     share, Y, weights = rng.uniform(0.2, 3.0, len(some)), rng.normal(size=(len(some), 2)), rng.uniform(0.1, 1.0, 5)
     G, h = dense_differences(problem, some, share, Y, weights)
@@ -208,8 +209,8 @@ def test_weights_by_differences_equal_dense_least_squares(ridge):
 @given(st.integers(0, 2**20), st.floats(0.01, 100.0), st.floats(-50.0, 50.0))
 @settings(max_examples=15)
 def test_differences_feel_neither_units_nor_means(seed, unit, mean):
-    problem, other = problem_of(seed=seed), problem_of(seed=seed)
-    other.machines = [Machine(Squared(), unit * problem.machines[0].y + mean, np.ones(25))]
+    problem = problem_of(seed=seed)
+    other = replace(problem, machines=[Machine(Squared(), unit * problem.machines[0].y + mean, np.ones(25))])
     a, b = (TwoStage("differences").first_stage(p).weights for p in (problem, other))
     np.testing.assert_allclose(a, b, atol=1e-5)
 
@@ -315,10 +316,10 @@ def test_many_classes(target):
 
 
 def test_many_classes_mean_the_indicator_kernel():
-    problem = problem_of(n=30)
     codes = np.arange(30) % 3
-    problem.machines = [Machine(Squared(), np.where(codes == c, 1.0, -1.0), np.ones(30)) for c in range(3)]
-    pairs = Pairs(problem.gram, *TwoStage(target="product")._points(problem), centred=False)
+    machines = [Machine(Squared(), np.where(codes == c, 1.0, -1.0), np.ones(30)) for c in range(3)]
+    problem = replace(problem_of(n=30), machines=machines)
+    pairs = Pairs(problem.gram, *TwoStage(target="product")._samples_and_targets(problem), centred=False)
     np.testing.assert_allclose(pairs.target(np.arange(30), np.arange(30)), codes[:, None] == codes, atol=1e-12)
 
 

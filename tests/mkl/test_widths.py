@@ -10,7 +10,7 @@ from kernelweave.datasets import make_relevant
 from kernelweave.dual import Machine
 from kernelweave.errors import MemoryBudgetError, TimeLimitError
 from kernelweave.losses import LOSSES, Hinge, Squared
-from kernelweave.mkl import base as mkl_base
+from kernelweave.mkl import machines as mkl_machines
 from kernelweave.mkl import widths
 from kernelweave.mkl.widths import Scale, _Point, learn_widths
 from kernelweave.testing.losses import targets
@@ -29,7 +29,7 @@ def point(machines, theta, start=None, scaling="variance", share=None):
 @pytest.mark.parametrize("n_machines", [1, 2])
 @pytest.mark.parametrize("kind", [kind for kind in LOSSES if kind.total == 0])
 def test_the_derivatives_in_the_logarithm_of_the_widths(kind, n_machines, monkeypatch):
-    monkeypatch.setattr(mkl_base, "EXACT_GAP", 0.0)  # differences are to mean something
+    monkeypatch.setattr(mkl_machines, "EXACT_GAP", 0.0)  # differences are to mean something
     loss, rng = kind(), np.random.default_rng(1)
     machines = [Machine(loss, targets(loss, N, rng), rng.uniform(0.5, 2.0, N)) for _ in range(n_machines)]
     theta, h = np.array([-1.0, -0.3, 0.4]), 1e-5
@@ -68,7 +68,7 @@ scalings = pytest.mark.parametrize("scaling", ["variance", "trace", None])
 @scalings
 @pytest.mark.parametrize("kind", [Hinge, Squared])
 def test_the_derivatives_under_every_scaling(kind, scaling, monkeypatch):
-    monkeypatch.setattr(mkl_base, "EXACT_GAP", 0.0)
+    monkeypatch.setattr(mkl_machines, "EXACT_GAP", 0.0)
     rng = np.random.default_rng(1)
     C = WEIGHTS * (N if scaling == "trace" else 1.0)  # or the machine would hardly move
     machines = [Machine(kind(), targets(kind(), N, rng), C)]

@@ -30,7 +30,7 @@ class CheckedFiles(IndexDataCacheFile):
         try:
             super().save(key, data)
         except OSError as error:
-            self._tell(f"Compiled functions cannot be kept in {self._cache_path} ({error.strerror})")
+            self._warn_once(f"Compiled functions cannot be kept in {self._cache_path} ({error.strerror})")
 
     def _dump(self, obj):
         data = super()._dump(obj)
@@ -65,10 +65,10 @@ class CheckedFiles(IndexDataCacheFile):
         return pickle.loads(body) if hashlib.blake2b(body, digest_size=_DIGEST).digest() == digest else None
 
     def _damaged(self, path):
-        self._tell(f"A compiled function in {path} was damaged, and is compiled anew; this takes some seconds")
+        self._warn_once(f"A compiled function in {path} was damaged, and is compiled anew; this takes some seconds")
 
     @classmethod
-    def _tell(cls, text):
+    def _warn_once(cls, text):
         if not CheckedFiles.told:
             CheckedFiles.told = True
             warnings.warn(f"{text}.", UserWarning, stacklevel=2)

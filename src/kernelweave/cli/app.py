@@ -91,10 +91,10 @@ def exit_code(work: Callable[[], Any]) -> int:
             error.show()
         return USAGE
     except Failure as failure:
-        return _say(str(failure), failure.code)
+        return _end_with_message(str(failure), failure.code)
     except (KeyboardInterrupt, click.Abort) as stop:
         why = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click wraps it
-        return _say(str(why or "") or "Interrupted.", INTERRUPTED, "")
+        return _end_with_message(str(why or "") or "Interrupted.", INTERRUPTED, "")
     except (PipeClosed, BrokenPipeError):
         _silence()
         return 0
@@ -104,7 +104,7 @@ def exit_code(work: Callable[[], Any]) -> int:
             raise
         if isinstance(error, OSError) and error.filename is None:
             _silence()  # it may be standard output that failed
-        return _say(_text_of(error), code)
+        return _end_with_message(_text_of(error), code)
 
 
 def _silence() -> None:
@@ -134,7 +134,7 @@ def _text_of(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _say(text: str, code: int, start: str = "Error: ") -> int:
+def _end_with_message(text: str, code: int, start: str = "Error: ") -> int:
     with suppress(OSError):  # nobody may be listening
         click.echo(start + in_options(text), err=True)
     return code

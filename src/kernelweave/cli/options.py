@@ -21,15 +21,16 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Choice(click.ParamType):
-    """One of the names in a registry, which is read only when a value is there to be checked."""
+    """One of the names in a registry, or in several, read only when a value is there to be checked."""
 
     def __init__(self, name: str, module: str, table: str, extra: Sequence[str] = ()) -> None:
         self.name, self._module, self._table, self._extra = name, module, table, extra
 
     def names(self) -> list[str]:
         """Return all names that may be given."""
-        kinds = getattr(import_module(f"kernelweave.{self._module}"), self._table)
-        return [*self._extra, *(kind.__name__ if isinstance(kind, type) else kind for kind in kinds)]
+        module = import_module(f"kernelweave.{self._module}")
+        kinds = [kind for table in self._table.split() for kind in getattr(module, table)]
+        return [*self._extra, *(kind if isinstance(kind, str) else kind.__name__ for kind in kinds)]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name if it is there."""
@@ -40,6 +41,9 @@ class Choice(click.ParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the names that begin like this."""
         return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+
+
+KERNEL_NAMES = Choice("name", "kernels", "KERNELS WRAPPERS")
 
 
 class KernelText(click.ParamType):
@@ -60,10 +64,8 @@ class KernelText(click.ParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the kernels whose names begin like the last word typed."""
-        from ..kernels import KERNELS
-
         start, word = re.fullmatch(r"(?s)(.*?)(\w*)", incomplete).groups()  # type: ignore[union-attr]
-        return [CompletionItem(f"{start}{kind.__name__}(") for kind in KERNELS if kind.__name__.startswith(word)]
+        return [CompletionItem(f"{start}{name}(") for name in KERNEL_NAMES.names() if name.startswith(word)]
 
 
 class Seconds(click.ParamType):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 from ..choices import from_text, name_of
 from ..errors import InputError
 from ..gram import Combined
 from .active_set import ActiveSet
-from .base import DualSolver, DualState, Machine, relative_gap
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
 from .chunking import Chunking
 from .coordinate import Coordinate
 from .interior import InteriorPoint
@@ -30,10 +28,10 @@ def choose(machine: Machine, K: Combined | None = None) -> DualSolver:
 
 
 def as_dual(dual: str | DualSolver, machine: Machine, K: Combined) -> DualSolver:
-    """Return a dual solver by its text, "auto", or a copy of the one given; an error where it does not fit."""
+    """Return a dual solver by its text, "auto", or as given; an error where it does not fit."""
     if isinstance(dual, str) and dual == "auto":
         return choose(machine, K)
-    solver = copy(dual) if isinstance(dual, DualSolver) else _made(dual)
+    solver = dual if isinstance(dual, DualSolver) else _from_text(dual)
     if not solver.fits(machine, K):
         others = [kind.name for kind in DUAL_SOLVERS if kind().fits(machine, K)]
         raise InputError(
@@ -45,10 +43,10 @@ def as_dual(dual: str | DualSolver, machine: Machine, K: Combined) -> DualSolver
 
 def dual_kind(dual: object) -> type[DualSolver]:
     """Return the class of a dual solver that is given or named."""
-    return type(dual if isinstance(dual, DualSolver) else _made(dual))
+    return type(dual if isinstance(dual, DualSolver) else _from_text(dual))
 
 
-def _made(text: object) -> DualSolver:
+def _from_text(text: object) -> DualSolver:
     names = ["auto", *map(name_of, DUAL_SOLVERS)]
     return from_text(text, DUAL_SOLVERS, f"dual must be one of {names} or a DualSolver")
 
@@ -56,18 +54,20 @@ def _made(text: object) -> DualSolver:
 __all__ = [
     "DUAL_SOLVERS",
     "SMO",
+    "UNLIMITED",
     "ActiveSet",
     "Chunking",
     "Coordinate",
     "DualSolver",
     "DualState",
+    "Effort",
     "InteriorPoint",
     "Machine",
     "Newton",
     "Ridge",
+    "Trail",
     "as_dual",
     "choose",
     "dual_kind",
     "minimise",
-    "relative_gap",
 ]

@@ -9,9 +9,9 @@ import numpy as np
 from .. import clock
 from ..gram import SPARE_BYTES, Combined, Gram
 from ..losses import BoxQP
-from .base import DualState, Machine
+from .base import UNLIMITED, DualState, Effort, Machine
 from .chunking import Chunking
-from .coordinate import Coordinate, descend
+from .coordinate import Coordinate, descend, next_gap
 from .smo import scores
 
 #: With fewer samples than this all of them are active from the start.
@@ -45,18 +45,18 @@ class ActiveSet(Coordinate):
         super().__init__(max_passes)
         self.n_start = n_start
 
-    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+    def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
-        few = min(self.n_start, most_samples(K.gram, START_BYTES))
-        rows = self._active(machine.qp, state, few, most_samples(K.gram, max(self.budget, SPARE_BYTES)))
+        few, room = min(self.n_start, most_samples(K.gram, START_BYTES)), max(effort.bytes, SPARE_BYTES)
+        rows = self._next_active(machine.qp, state, few, most_samples(K.gram, room))
         # the support alone may take more than there is
-        if K.gram.coordinate_bytes(len(rows)) > max(self.budget, SPARE_BYTES):
-            return Chunking().step(machine, K, state)
+        if K.gram.coordinate_bytes(len(rows)) > room:
+            return Chunking().step(machine, K, state, effort)
         if len(rows) == K.n:
-            return self.step_on_all(machine, K, state)
+            return self.step_on_all(machine, K, state, effort)
         small = replace(machine, y=machine.y[rows], C=machine.C[rows])
         descent = K.gram.coordinates(rows).at(K.weights)
-        tol = self.target(state)
+        tol = next_gap(state, effort)
         found = descend(small, descent, state.coef[rows], state.intercept, tol, self.max_passes, state.n_steps)
         coef = np.zeros(K.n)
         coef[rows] = found.a
@@ -68,14 +68,16 @@ class ActiveSet(Coordinate):
             f=f,
             final=False,
             n_steps=state.n_steps + 1,
-            memory={"active": len(rows), "exact": True},
+            exact=True,
+            active=len(rows),
+            trail=None,
         )
 
-    def _active(self, qp: BoxQP, state: DualState, few: int, most: int) -> np.ndarray:
+    def _next_active(self, qp: BoxQP, state: DualState, few: int, most: int) -> np.ndarray:
         """Return the samples to solve on next: the support, and as many others as may be."""
         n = len(state.coef)
         support = np.flatnonzero(state.coef)
-        before = state.memory.get("active", 0)
+        before = state.active or 0
         if before == 0 and len(support) < few // 10:
             return np.union1d(support, sample(qp, max(min(few, most), few // 4)))
         climb, fall = scores(qp, state.coef, state.f)
@@ -88,8 +90,8 @@ class ActiveSet(Coordinate):
         if len(near) > limit:
             # coefficients rise and fall in pairs: where only one side is let in, it has nobody to move with
             for side in (climb, -fall):
-                pull[_largest(np.where(np.isinf(pull), -np.inf, side), (limit - len(support)) // 4)] = np.inf
-            near = _largest(pull, limit)
+                pull[_places_of_largest(np.where(np.isinf(pull), -np.inf, side), (limit - len(support)) // 4)] = np.inf
+            near = _places_of_largest(pull, limit)
         # where half of the samples matter, a look at the others would cost as much as having them along
         return np.arange(n) if 2 * len(near) >= n and n <= most else np.sort(near)
 
@@ -103,7 +105,7 @@ def most_samples(gram: Gram, budget: float) -> int:
     return low
 
 
-def _largest(values: np.ndarray, size: int) -> np.ndarray:
+def _places_of_largest(values: np.ndarray, size: int) -> np.ndarray:
     """Return where the largest values are, in any order."""
     return np.argpartition(-values, size)[:size]
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ..gram import Combined
 from ..losses import BoxQP, Loss
+from ..progress import relative_gap
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,32 @@ class Machine:
         return -self.loss.conjugate(self.y, coef, self.C) - 0.5 * square
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much a step is to do, and with what."""
+
+    #: The relative gap that is wanted: no step needs to do better.
+    gap: float = 0.0
+    #: Bytes that the solver may hold beside coef and f.
+    bytes: float = np.inf
+    #: True where quick ways got nowhere: the slow but sure one is taken at once.
+    sure: bool = False
+
+
+#: An effort without limits.
+UNLIMITED = Effort()
+
+
+class Trail:
+    """What one step of a solver leaves behind for its next step."""
+
+    #: True on the ways that a solver takes only where its quick ones get nowhere.
+    sure: ClassVar[bool] = False
+
+
 @dataclass
 class DualState:
-    """Where a dual solver stands: coef, f = K coef, and what its next step needs.
+    """Where a dual solver stands: coef, f = K coef, both bounds, and what its next step needs.
 
     States are values: a step returns a new one, so an interrupted step loses nothing.
     """
@@ -57,8 +80,12 @@ class DualState:
     #: True where a further step would change nothing.
     final: bool = False
     n_steps: int = 0
-    #: What only the solver that made the state understands.
-    memory: dict[str, Any] = field(default_factory=dict)
+    #: True where f was computed as K coef, and not carried along by updates.
+    exact: bool = False
+    #: How many samples the solver works on, where it does not work on all.
+    active: int | None = None
+    #: What the solver that made the state left behind.
+    trail: Trail | None = None
 
     @property
     def gap(self) -> float:
@@ -77,7 +104,7 @@ class DualState:
         b = machine.loss.intercept(machine.y, f, machine.C)
         lower -= abs(b * (float(self.coef.sum()) - machine.loss.total))  # what the last digits of Σ coef may hide
         upper = machine.upper(f, b, square)
-        return DualState(self.coef, self.f, b, upper, lower, self.final, self.n_steps, self.memory)
+        return replace(self, intercept=b, upper=upper, lower=lower)
 
 
 class DualSolver:
@@ -86,12 +113,6 @@ class DualSolver:
     name: ClassVar[str]
     #: True where string kernels are to get no matrix, whatever their size.
     matrix_free: ClassVar[bool] = False
-    #: The relative gap that is wanted: no step needs to do better.
-    goal: float = 0.0
-    #: Bytes that it may hold beside coef and f.
-    budget: float = np.inf
-    #: True where earlier solves of the same problem showed that quick ways get nowhere.
-    hurried: bool = False
 
     def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         """Say whether this solver can solve that machine, and on that kernel where one is given."""
@@ -100,19 +121,11 @@ class DualSolver:
     def start(self, machine: Machine, K: Combined, coef: np.ndarray | None = None) -> DualState:
         """Return the state to begin with, at `coef` where given."""
         coef = machine.qp.feasible(coef)
-        return DualState(coef, K.apply(coef))
+        return DualState(coef, K.apply(coef), exact=True)
 
-    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+    def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         """Return a better state; compiled loops in it take well under a second, so that an interrupt is heard."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        given = {name: value for name, value in vars(self).items() if name not in ("goal", "budget", "hurried")}
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
-
-
-def relative_gap(upper: float, lower: float) -> float:
-    """Return (upper − lower) / |upper|, and 0 where both are 0 but for rounding."""
-    if not (math.isfinite(upper) and math.isfinite(lower)):
-        return math.inf
-    return max(0.0, upper - lower) / max(abs(upper), 1e-300)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"

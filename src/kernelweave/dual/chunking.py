@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..engines import engine_kind
 from ..gram import Combined
 from ..losses import BoxQP
-from .base import DualState
+from .base import UNLIMITED, DualState, Effort
 from .smo import SMO
 
 
@@ -35,8 +35,8 @@ class Chunking(SMO):
             engine_kind(store)
         self.store = store
 
-    def advance(self, qp: BoxQP, K: Combined, state: DualState) -> DualState:
-        return super().advance(qp, K.kept_in(self.store), state)
+    def advance(self, qp: BoxQP, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
+        return super().advance(qp, K.kept_in(self.store), state, effort)
 
     def _in_sets(self, K: Combined) -> bool:
         return True

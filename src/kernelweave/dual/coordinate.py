@@ -12,7 +12,7 @@ from ..gram import Combined
 from ..gram.coordinates import Descent
 from ..losses import BoxQP, SmoothLoss
 from ..memory import readable
-from .base import DualSolver, DualState, Machine, relative_gap
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine
 
 #: Visits between two looks at the keyboard: a tenth of a second.
 BURST = 10_000
@@ -58,33 +58,35 @@ class Coordinate(DualSolver):
             return False
         return not (machine.qp.free and K.gram.has_blocks)  # where every sample matters, matrices of those are of all
 
-    def target(self, state: DualState) -> float:
-        """Return the gap that the next step is to reach."""
-        return max(0.002 * min(state.gap, 1.0), 0.3 * self.goal)
-
-    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+    def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         need = K.gram.coordinate_bytes(K.n)
-        if need > self.budget:
+        if need > effort.bytes:
             raise MemoryBudgetError(
-                f"Descent on all {K.n:,} samples takes about {readable(need)}; the budget is {readable(self.budget)}. "
+                f"Descent on all {K.n:,} samples takes about {readable(need)}; the budget is {readable(effort.bytes)}. "
                 'Use dual="active_set", which holds some of them at a time, or raise memory=...'
             )
-        return self.step_on_all(machine, K, state)
+        return self.step_on_all(machine, K, state, effort)
 
-    def step_on_all(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+    def step_on_all(self, machine: Machine, K: Combined, state: DualState, effort: Effort) -> DualState:
         """Return a better state, by descent on all samples at once."""
         state = state if np.isfinite(state.upper) else state.certified(machine)
         descent = K.gram.coordinates(np.arange(K.n)).at(K.weights)
-        tol = self.target(state)
-        found = descend(machine, descent, state.coef, state.intercept, tol, self.max_passes)
+        found = descend(machine, descent, state.coef, state.intercept, next_gap(state, effort), self.max_passes)
         return replace(
             state,
             coef=found.a,
             f=found.f,
             final=found.gap >= state.gap and state.n_steps > 0,
             n_steps=state.n_steps + 1,
-            memory={"active": K.n, "exact": True},
+            exact=True,
+            active=K.n,
+            trail=None,
         )
+
+
+def next_gap(state: DualState, effort: Effort) -> float:
+    """Return the gap that the next step is to reach."""
+    return max(0.002 * min(state.gap, 1.0), 0.3 * effort.gap)
 
 
 def descend(
@@ -118,7 +120,7 @@ def descend(
         limit = worst
         settled = worst <= 0.1 * tol
         if number % PASSES == 0 or settled or len(active) == 0 or number == max_passes or clock.is_over():
-            found = _certified(machine, descent, a)
+            found = _repaired_and_certified(machine, descent, a)
             best = found if best is None or found.gap < best.gap else best
             if best.gap <= tol or clock.is_over():
                 break
@@ -129,13 +131,13 @@ def descend(
     return best
 
 
-def _certified(machine: Machine, descent: Descent, a: np.ndarray) -> Descended:
+def _repaired_and_certified(machine: Machine, descent: Descent, a: np.ndarray) -> Descended:
     """Meet Σ a = total exactly, make the normal anew, and certify."""
     a = repaired(machine.qp, a)
     descent.set(a)
     f = descent.f(a)
     state = DualState(a, f).certified(machine)
-    return Descended(a, f, state.intercept, relative_gap(state.upper, state.lower))
+    return Descended(a, f, state.intercept, state.gap)
 
 
 def repaired(qp: BoxQP, a: np.ndarray) -> np.ndarray:

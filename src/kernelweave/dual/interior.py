@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
-from .base import DualSolver, DualState, Machine
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
 from .coordinate import repaired
 from .polish import polish
 
@@ -41,12 +40,12 @@ class InteriorPoint(DualSolver):
             return False
         return is_open(machine.qp) and K is not None and can_factor(K)
 
-    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
-        return self.advance(machine.qp, K, state)
+    def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
+        return self.advance(machine.qp, K, state, effort)
 
-    def advance(self, qp: BoxQP, K: Combined, state: DualState) -> DualState:
+    def advance(self, qp: BoxQP, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         """Return the state further along the path, or final where the path has ended."""
-        path = state.memory.get("path")
+        path = state.trail
         if not (isinstance(path, Path) and np.array_equal(path.weights, K.weights)):
             path = Path.begin(qp, K)
         for _ in range(max(1, int(STEP_WORK / path.work))):
@@ -55,7 +54,7 @@ class InteriorPoint(DualSolver):
                 break
         coef = path.coef(qp)
         moved = polish(qp, K, replace(state, coef=coef, f=K.apply(coef)))
-        return replace(moved, n_steps=state.n_steps + 1, final=path.ended, memory={"path": path, "exact": True})
+        return replace(moved, n_steps=state.n_steps + 1, final=path.ended, exact=True, active=None, trail=path)
 
 
 def is_open(qp: BoxQP) -> bool:
@@ -69,13 +68,14 @@ def can_factor(K: Combined) -> bool:
 
 
 @dataclass(frozen=True)
-class Path:
+class Path(Trail):
     """min ½‖Z'x‖² + ½ Σ ridge x² + linear'x over 0 ≤ x ≤ top, sign'x = total: x holds p and q of a = p − q.
 
     `slack` is top − x, kept apart because it is small where x is large; `low` and `high` are the multipliers of both
     bounds, b that of the sum.
     """
 
+    sure = True
     who: np.ndarray
     sign: np.ndarray
     Z: np.ndarray
@@ -83,7 +83,7 @@ class Path:
     linear: np.ndarray
     top: np.ndarray
     total: float
-    weights: Any
+    weights: np.ndarray
     x: np.ndarray
     slack: np.ndarray
     low: np.ndarray
@@ -139,14 +139,14 @@ class Path:
             return replace(self, ended=True)
         dx, _ = system.solve(off - z + w, left)
         dz, dw = -z - z / x * dx, -w + w / s * dx
-        length = _room(x, dx, s, z, dz, w, dw)
+        length = _longest_step(x, dx, s, z, dz, w, dw)
         mu = gain / n_bounds
         reached = product(z + length * dz, w + length * dw, x + length * dx, s - length * dx) / n_bounds
         aim = mu * (reached / mu) ** 3 if mu > 0 else 0.0
         pull, push = (aim - dx * dz) / x - z, (aim + dx * dw) / s - w
         dx, db = system.solve(off + pull - np.where(bounded, push, 0.0), left)
         dz, dw = pull - z / x * dx, np.where(bounded, push + w / s * dx, 0.0)
-        length = min(1.0, ALMOST * _room(x, dx, s, z, dz, w, dw))
+        length = min(1.0, ALMOST * _longest_step(x, dx, s, z, dz, w, dw))
         if not (np.isfinite(dx).all() and length > 1e-8):
             return replace(self, ended=True)
         after = replace(
@@ -224,7 +224,7 @@ class System:
         return v - (self.Z @ lapack.dpotrs(self.factor, self.Z.T @ v, lower=1)[0]) / self.D
 
 
-def _room(
+def _longest_step(
     x: np.ndarray, dx: np.ndarray, s: np.ndarray, z: np.ndarray, dz: np.ndarray, w: np.ndarray, dw: np.ndarray
 ) -> float:
     """Return how far all of them may go and stay positive, 1 at most (and a little more)."""

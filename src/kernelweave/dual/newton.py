@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack
 
 from ..gram import Combined
 from ..losses import SmoothLoss
-from .base import DualSolver, DualState, Machine
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
 from .interior import can_factor, low_rank
 from .ridge import MAX_CHOLESKY, solve_free
 
@@ -17,6 +17,26 @@ from .ridge import MAX_CHOLESKY, solve_free
 SLOW, END = 40, 80
 #: Steps in feature space that may gain nothing but rounding, and what share of the objective that is.
 MAX_IDLE, IDLE = 5, 1e-12
+
+
+@dataclass(frozen=True)
+class Iterate(Trail):
+    """Newton's own iterate, kept apart from coef: the machine a with f = K a, for the weights of K."""
+
+    a: np.ndarray
+    f: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class Normal(Trail):
+    """The iterate in feature space: f = Z normal with K = Z Z', and how many steps brought nothing."""
+
+    sure = True
+    Z: np.ndarray
+    normal: np.ndarray
+    weights: np.ndarray
+    idle: int = 0
 
 
 class Newton(DualSolver):
@@ -39,22 +59,27 @@ class Newton(DualSolver):
     def start(self, machine: Machine, K: Combined, coef: np.ndarray | None = None) -> DualState:
         nothing = np.zeros(K.n)
         if coef is None:
-            return _with_feasible(machine, K, nothing, nothing, 0)
+            return _state_of_iterate(machine, K, nothing, nothing, 0)
         f = K.apply(coef)
-        if _primal(machine, f, float(coef @ f)) > _primal(machine, nothing, 0.0):  # made at weights too far from here
+        if _primal_objective(machine, f, float(coef @ f)) > _primal_objective(
+            machine, nothing, 0.0
+        ):  # made at weights too far from here
             coef = f = nothing
-        return _with_feasible(machine, K, coef, f, 0)
+        return _state_of_iterate(machine, K, coef, f, 0)
 
-    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
-        if "normal" in state.memory and np.array_equal(state.memory["weights"], K.weights):
-            return in_features(machine, K, state)
-        a, f = self._primal(K, state)
+    def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
+        known = state.trail
+        if isinstance(known, Normal) and np.array_equal(known.weights, K.weights):
+            return in_features(machine, K, state, known)
+        a, f = state.coef, state.f
+        if isinstance(known, Iterate) and np.array_equal(known.weights, K.weights):
+            a, f = known.a, known.f
         b = machine.loss.intercept(machine.y, f, machine.C)
         qp = machine.loss.dual(machine.y, machine.C, f + b)
         target, b_target = solve_free(qp, K, MAX_CHOLESKY, a, 1e-8)
         f_target = K.apply(target)
         here = machine.upper(f, b, float(a @ f))
-        slope = _directional(machine, a, f, b, target - a, f_target - f, b_target - b)
+        slope = _slope_along(machine, a, f, b, target - a, f_target - f, b_target - b)
         length = 1.0
         while length > 1e-10:
             a_new, f_new = a + length * (target - a), f + length * (f_target - f)
@@ -64,33 +89,26 @@ class Newton(DualSolver):
             length *= 0.5
         else:
             a_new, f_new = a, f
-        new = _with_feasible(machine, K, a_new, f_new, state.n_steps + 1)
-        if (a_new is a or self.hurried or new.n_steps >= SLOW) and can_factor(K):
+        new = _state_of_iterate(machine, K, a_new, f_new, state.n_steps + 1)
+        if (a_new is a or effort.sure or new.n_steps >= SLOW) and can_factor(K):
             Z = low_rank(K, centred=machine.loss.total == 0.0)
-            return replace(new, memory={"Z": Z, "normal": Z.T @ a_new, "weights": K.weights, "idle": 0})
+            return replace(new, trail=Normal(Z, Z.T @ a_new, K.weights))
         return replace(new, final=a_new is a)
 
-    def _primal(self, K: Combined, state: DualState) -> tuple[np.ndarray, np.ndarray]:
-        """Return the Newton iterate: kept apart from coef, and only good for the weights it was made at."""
-        known = state.memory.get("weights")
-        if known is not None and np.array_equal(known, K.weights):
-            return state.memory["a"], state.memory["f"]
-        return state.coef, state.f
 
-
-def _with_feasible(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, n_steps: int) -> DualState:
+def _state_of_iterate(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, n_steps: int) -> DualState:
     loss, y, C = machine.loss, machine.y, machine.C
     b = loss.intercept(y, f, C)
     coef = -C * loss.slope(y, f + b)  # type: ignore[attr-defined]
-    return DualState(coef, K.apply(coef), n_steps=n_steps, memory={"a": a, "f": f, "weights": K.weights})
+    return DualState(coef, K.apply(coef), n_steps=n_steps, exact=True, trail=Iterate(a, f, K.weights))
 
 
-def _primal(machine: Machine, f: np.ndarray, square: float) -> float:
+def _primal_objective(machine: Machine, f: np.ndarray, square: float) -> float:
     """Return the primal objective with the best intercept."""
     return machine.upper(f, machine.loss.intercept(machine.y, f, machine.C), square)
 
 
-def _directional(
+def _slope_along(
     machine: Machine, a: np.ndarray, f: np.ndarray, b: float, da: np.ndarray, df: np.ndarray, db: float
 ) -> float:
     """Return the slope of the primal objective along the step; never positive."""
@@ -98,9 +116,9 @@ def _directional(
     return min(0.0, float(slope @ (df + db) + da @ f))
 
 
-def in_features(machine: Machine, K: Combined, state: DualState) -> DualState:
+def in_features(machine: Machine, K: Combined, state: DualState, known: Normal) -> DualState:
     """Return the state after a Newton step on the normal w and the intercept."""
-    loss, y, C, Z, w = machine.loss, machine.y, machine.C, state.memory["Z"], state.memory["normal"]
+    loss, y, C, Z, w = machine.loss, machine.y, machine.C, known.Z, known.normal
     f = Z @ w
     b = loss.intercept(y, f, C)
     qp = loss.dual(y, C, f + b)
@@ -127,7 +145,7 @@ def in_features(machine: Machine, K: Combined, state: DualState) -> DualState:
     f = Z @ moved
     coef = -C * loss.slope(y, f + loss.intercept(y, f, C))  # type: ignore[attr-defined]
     # coef follows w at the rate C: what is left of its gap once w rests is rounding, and a matter of luck
-    idle = state.memory["idle"] + 1 if here - there <= IDLE * abs(here) else 0
+    idle = known.idle + 1 if here - there <= IDLE * abs(here) else 0
     final = bool(np.array_equal(moved, w)) or state.n_steps >= END or idle >= MAX_IDLE
-    memory = state.memory | {"normal": moved, "idle": idle, "exact": True}
-    return DualState(coef, K.apply(coef), n_steps=state.n_steps + 1, final=final, memory=memory)
+    trail = replace(known, normal=moved, idle=idle)
+    return DualState(coef, K.apply(coef), n_steps=state.n_steps + 1, final=final, exact=True, trail=trail)

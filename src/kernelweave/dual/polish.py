@@ -41,7 +41,7 @@ def polish(qp: BoxQP, K: Combined, state: DualState) -> DualState:
         d = newton_direction(H, g[F])
         if d is None or np.abs(d).max() <= 1e-15 * np.abs(coef[F]).max():
             break
-        length, reached = _walk(coef[F], d, *_box(qp, coef[F], F))
+        length, reached = _walk_to_bound(coef[F], d, *_box_of_free(qp, coef[F], F))
         if not length > 0:
             break
         change = reached - coef[F]
@@ -54,7 +54,7 @@ def polish(qp: BoxQP, K: Combined, state: DualState) -> DualState:
         g[F] += qp.ridge[F] * change
     if not moved:
         return state
-    coef = _repaired(qp, coef)
+    coef = _with_exact_sum(qp, coef)
     return replace(state, coef=coef, f=K.apply(coef))
 
 
@@ -82,7 +82,7 @@ def newton_direction(H: np.ndarray, g: np.ndarray) -> np.ndarray | None:
     return d - d.mean() if np.isfinite(d).all() else None
 
 
-def _box(qp: BoxQP, a: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _box_of_free(qp: BoxQP, a: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the free samples; the kink of l1 at zero is one of them."""
     lower, upper = qp.lower[F], qp.upper[F]
     if qp.l1 > 0:
@@ -90,7 +90,7 @@ def _box(qp: BoxQP, a: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return lower, upper
 
 
-def _walk(a: np.ndarray, d: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[float, np.ndarray]:
+def _walk_to_bound(a: np.ndarray, d: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[float, np.ndarray]:
     """Return how far along d the box allows to go (1 at most), and where that leads."""
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(d > 0, (upper - a) / d, np.where(d < 0, (lower - a) / d, np.inf))
@@ -102,7 +102,7 @@ def _walk(a: np.ndarray, d: np.ndarray, lower: np.ndarray, upper: np.ndarray) ->
     return length, reached
 
 
-def _repaired(qp: BoxQP, coef: np.ndarray) -> np.ndarray:
+def _with_exact_sum(qp: BoxQP, coef: np.ndarray) -> np.ndarray:
     """Return coef with the rounding of Σ coef = total put into the free sample with most room."""
     slip = qp.total - coef.sum()
     room = np.minimum(qp.upper - coef, coef - qp.lower)

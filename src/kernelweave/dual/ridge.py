@@ -12,12 +12,14 @@ from .. import clock
 from ..errors import TimeLimitError
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
-from .base import DualSolver, DualState, Machine
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine
 
 #: Above this many samples, conjugate gradients take over from Cholesky factors.
 MAX_CHOLESKY = 8000
 #: What is added to the diagonal, in shares of its mean, until rounding leaves a positive definite matrix.
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
+#: How well conjugate gradients solve the system in the first step, in the second, and so on.
+TOLERANCES = (1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13)
 #: How often the factor is used: once, and again for what is left over.
 REFINEMENTS = 3
 
@@ -42,15 +44,14 @@ class Ridge(DualSolver):
     def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         return not isinstance(machine.loss, SmoothLoss) and machine.qp.free
 
-    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
+    def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         # each step solves for what is left: one is enough but for rounding and loose conjugate gradients
-        qp, tol = machine.qp, state.memory.get("tol", 1e-3)
-        coef, _ = solve_free(qp, K, self.max_cholesky, state.coef, tol)
+        tol = TOLERANCES[min(state.n_steps, len(TOLERANCES) - 1)]
+        coef, _ = solve_free(machine.qp, K, self.max_cholesky, state.coef, tol)
         final = K.n <= self.max_cholesky and state.n_steps >= 2
-        memory = {"tol": max(1e-2 * tol, 1e-13)}
         with clock.until(np.inf):  # or what was found would be lost
             f = K.apply(coef)
-        return replace(state, coef=coef, f=f, n_steps=state.n_steps + 1, final=final, memory=memory)
+        return replace(state, coef=coef, f=f, n_steps=state.n_steps + 1, final=final, exact=True)
 
 
 def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol: float) -> tuple[np.ndarray, float]:
@@ -60,16 +61,16 @@ def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol
     """
     root = 1.0 / np.sqrt(qp.ridge)
     if K.n <= max_cholesky and K.matrix is not None:
-        factor = _factor(K, root)
-        return (start, 0.0) if factor is None else _refined(qp, K, factor, root)
+        factor = _cholesky_factor(K, root)
+        return (start, 0.0) if factor is None else _solved_by_factor(qp, K, factor, root)
     operator = LinearOperator((K.n, K.n), lambda z: z.ravel() + root * K.apply(root * z.ravel()), dtype=np.float64)
-    u = root * _descended(operator, -qp.linear * root, start / root, tol)
-    v = root * _descended(operator, root, np.zeros(K.n), tol)
+    u = root * _by_conjugate_gradients(operator, -qp.linear * root, start / root, tol)
+    v = root * _by_conjugate_gradients(operator, root, np.zeros(K.n), tol)
     b = float((u.sum() - qp.total) / v.sum())
     return u - b * v, b
 
 
-def _descended(operator: LinearOperator, b: np.ndarray, start: np.ndarray, tol: float) -> np.ndarray:
+def _by_conjugate_gradients(operator: LinearOperator, b: np.ndarray, start: np.ndarray, tol: float) -> np.ndarray:
     """Return x with operator x = b by conjugate gradients, or as far as time allowed; one turn is always taken."""
     last: list[np.ndarray] = []
 
@@ -88,7 +89,7 @@ def _descended(operator: LinearOperator, b: np.ndarray, start: np.ndarray, tol: 
         return last[0]
 
 
-def _factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
+def _cholesky_factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
     """Return the Cholesky factor of I + R K R, where I may be lost in rounding; None where it has none."""
     for jitter in JITTERS:  # made anew every time: two such matrices might not fit
         B = np.multiply(np.asarray(K.matrix), K.factor * root, dtype=np.float64)
@@ -101,7 +102,7 @@ def _factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
     return None
 
 
-def _refined(qp: BoxQP, K: Combined, factor: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
+def _solved_by_factor(qp: BoxQP, K: Combined, factor: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
     """Return (a, b) from the factor of I + R K R, and again from what rounding and jitter left over."""
     v = root * lapack.dpotrs(factor, root, lower=1)[0]
     a, b = np.zeros(K.n), 0.0

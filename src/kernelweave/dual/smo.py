@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .. import clock
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
-from .base import DualSolver, DualState, Machine
-from .interior import InteriorPoint, can_factor, is_open
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
+from .interior import InteriorPoint, Path, can_factor, is_open
 from .polish import MAX_FREE, free_set, polish
 
 #: Work of one call of the jitted loop, in numbers touched: about a tenth of a second.
@@ -25,6 +25,14 @@ POLISH_WORK = 200.0
 #: After how many numbers touched `InteriorPoint` takes over, and how many more per n³: a third of a second, and as
 #: long as it takes itself. Where it cannot, so many per n² are the end.
 SLOW, SLOW_PER_CUBE, END_PER_SQUARE = 1e8, 2.0, 1000.0
+
+
+@dataclass(frozen=True)
+class Turns(Trail):
+    """What the turns so far say of the next: the violation that was left, and how many numbers they touched."""
+
+    violation: float = np.inf
+    work: float = 0.0
 
 
 class SMO(DualSolver):
@@ -51,16 +59,16 @@ class SMO(DualSolver):
     def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         return not isinstance(machine.loss, SmoothLoss) and not machine.qp.free
 
-    def step(self, machine: Machine, K: Combined, state: DualState) -> DualState:
-        return self.advance(machine.qp, K, state)
+    def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
+        return self.advance(machine.qp, K, state, effort)
 
-    def advance(self, qp: BoxQP, K: Combined, state: DualState) -> DualState:
+    def advance(self, qp: BoxQP, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         """Return a better state of any BoxQP."""
-        work = state.memory.get("work", 0.0)
-        slow = self.hurried or "path" in state.memory or work > SLOW + SLOW_PER_CUBE * K.n**3
+        before = turns_of(state)
+        slow = effort.sure or isinstance(state.trail, Path) or before.work > SLOW + SLOW_PER_CUBE * K.n**3
         if slow and can_factor(K) and is_open(qp):
             return InteriorPoint().advance(qp, K, state)
-        if work > 100 * SLOW + END_PER_SQUARE * K.n**2:
+        if before.work > 100 * SLOW + END_PER_SQUARE * K.n**2:
             return replace(state, final=True, n_steps=state.n_steps + 1)
         if worth_polishing(qp, state):
             state = polish(qp, K, state)
@@ -78,8 +86,8 @@ class SMO(DualSolver):
                 chosen = np.arange(K.n)
         share = SHARE_OF_FEW if K.n <= FEW else SHARE
         moved, work = self._optimise(qp, K, state, chosen, max(share * (top - low), 1e-14 * scale))
-        memory = {"violation": (top - low) / scale, "work": work + state.memory.get("work", 0.0)}
-        return replace(moved, n_steps=state.n_steps + 1, final=False, memory=memory)
+        turns = Turns((top - low) / scale, work + before.work)
+        return replace(moved, n_steps=state.n_steps + 1, final=False, exact=False, active=None, trail=turns)
 
     def _in_sets(self, K: Combined) -> bool:
         """Say whether samples are optimised in working sets: where rows have to be computed."""
@@ -122,11 +130,16 @@ def minimise(qp: BoxQP, H: np.ndarray, start: np.ndarray, tol: float = 1e-12) ->
 
 def worth_polishing(qp: BoxQP, state: DualState) -> bool:
     """Say whether the free samples are few and settled enough for a linear system to pay."""
-    violation = state.memory.get("violation", np.inf)
-    n_free = len(free_set(qp, state.coef)) if violation <= 0.5 else 0
+    turns = turns_of(state)
+    n_free = len(free_set(qp, state.coef)) if turns.violation <= 0.5 else 0
     if not 2 <= n_free <= MAX_FREE:
         return False
-    return n_free <= 300 or (violation <= 1e-2 and n_free**3 <= POLISH_WORK * state.memory.get("work", 0.0))
+    return n_free <= 300 or (turns.violation <= 1e-2 and n_free**3 <= POLISH_WORK * turns.work)
+
+
+def turns_of(state: DualState) -> Turns:
+    """Return what is known of the turns that led to a state."""
+    return state.trail if isinstance(state.trail, Turns) else Turns()
 
 
 def scores(qp: BoxQP, a: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -25,15 +25,16 @@ from ..memory import budget_bytes
 from ..mkl import Problem, Result, as_solver, run
 from ..norms import Fixed, Polyhedral, WeightNorm, as_norm
 from ..parallel import blas_threads, count_jobs
-from ..progress import Callback, printer
+from ..progress import Callback, printer, relative_gap
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views, as_views
-from .extras import check_widths, highest_C, learned_C, with_ridge, with_widths
 from .fitted import FittedModel, Shelf
-from .prepared_terms import Terms, prepare_terms
+from .learned_cost import learned_C, with_learned_C
+from .learned_widths import check_widths, with_widths
+from .listeners import Listeners
+from .prepared_terms import Terms, identity_scale, prepare_terms
 from .trained import Trained, remember
 from .verify import is_certain, verify
-from .watch import Watch
 
 
 class BaseMKL(BaseEstimator):
@@ -44,6 +45,7 @@ class BaseMKL(BaseEstimator):
     tol: float
     max_iter: int
     max_seconds: float | None
+    learn_C: bool = False
     trained_: Trained | None
 
     def _kernel(self) -> Kernel:
@@ -56,9 +58,9 @@ class BaseMKL(BaseEstimator):
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds, what="a number of seconds > 0, or None")
 
-    def _watch(self, checkpoint: Any, callback: Callback | None) -> Watch:
+    def _listeners(self, checkpoint: Any, callback: Callback | None) -> Listeners:
         """Return what goes on beside a fit."""
-        return Watch(checkpoint, [told for told in (printer(self.verbose), callback) if told is not None])
+        return Listeners(checkpoint, [told for told in (printer(self.verbose), callback) if told is not None])
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -69,7 +71,7 @@ class BaseMKL(BaseEstimator):
         targets: list[np.ndarray],
         C: np.ndarray,
         share: np.ndarray,
-        watch: Watch,
+        listeners: Listeners,
         target: Any = None,
     ) -> None:
         """Learn weights and machines for samples with C > 0, and set the fitted attributes.
@@ -79,7 +81,7 @@ class BaseMKL(BaseEstimator):
         targets : one array of y per machine
         C : the cost of every sample, with class and sample weights inside
         share : the sample weights, for the scaling of the terms
-        watch : callbacks and checkpoint
+        listeners : callbacks and checkpoint
         target : what y is called, where it has a name
         """
         self._check_parameters()
@@ -90,36 +92,33 @@ class BaseMKL(BaseEstimator):
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X)
-        limited, budget = clock.limited(self.max_seconds, watch.compiling), budget_bytes(self.memory)
+        limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
         with blas_threads(count_jobs(self.n_jobs)), limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
             kernel, self.widths_ = with_widths(
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share, budget
             )
-            watch.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
+            listeners.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
             gram = bind(kernel, X, memory=budget, **self._binding(kernel, X))
-            if getattr(self, "learn_C", False):
-                gram = with_ridge(gram, loss, C / self.C)
             norm = as_norm(self.norm)
             merge = isinstance(norm, Polyhedral)
             terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge)
-            if getattr(self, "learn_C", False):
-                machines = [Machine(loss, y, highest_C(terms) * (C / self.C)) for y in targets]
-            norm = _norm_of(norm, terms)
+            if self.learn_C:
+                terms, machines = with_learned_C(terms, machines, C / self.C, identity_scale(self.scaling, share))
+            norm = _norm_of_terms(norm, terms)
             groups = [machines] if self._shared() else [[machine] for machine in machines]
+            left = max(0.0, budget - terms.gram.product_bytes(n_active(len(C))))
             results: list[Result] = []
             for number, group in enumerate(groups):
-                until = _share(deadline, len(groups) - number)
-                problem = Problem(terms.gram, group, norm, self.tol, until, dual=self.dual)
-                problem.convex = is_certain(kernel)
-                problem.budget = max(0.0, budget - terms.gram.product_bytes(n_active(len(C))))
-                results.append(self._run(problem, results, watch))
-        watch.end(results)
+                until = _deadline_of_share(deadline, len(groups) - number)
+                problem = Problem(terms.gram, group, norm, self.tol, until, None, self.dual, left, is_certain(kernel))
+                results.append(self._solve_problem(problem, results, listeners))
+        listeners.end(results)
         self._check_usable(results)
-        self._keep(X, kept, terms, results)
+        self._set_fitted(X, kept, terms, results)
         verify(self, X, terms, results)
         self.trained_ = remember(self._kernel(), X, target)
-        self._say(results)
+        self._warn_or_raise_end(results)
 
     def _check_usable(self, results: list[Result]) -> None:
         """Raise an error where time was over before every machine had begun: such a model knows nothing."""
@@ -133,7 +132,7 @@ class BaseMKL(BaseEstimator):
         if self.dual != "auto":
             return dual_kind(self.dual).matrix_free
         loss = self._loss()
-        if isinstance(loss, SmoothLoss) or getattr(self, "learn_C", False):
+        if isinstance(loss, SmoothLoss) or self.learn_C:
             return False
         # a machine that rests on all samples needs the whole matrices of numbers beside its words
         return False if self._on_all() and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
@@ -152,25 +151,25 @@ class BaseMKL(BaseEstimator):
 
     def _binding(self, kernel: Kernel, X: Views) -> dict[str, Any]:
         """Return what `bind` has to know of the fit."""
-        free, ridged = self._matrix_free(kernel, X), bool(getattr(self, "learn_C", False))
-        return {"matrix_free": free, "n_jobs": count_jobs(self.n_jobs), "on_all": self._on_all(), "ridged": ridged}
+        free, n_jobs = self._matrix_free(kernel, X), count_jobs(self.n_jobs)
+        return {"matrix_free": free, "n_jobs": n_jobs, "on_all": self._on_all(), "ridged": bool(self.learn_C)}
 
     def _shared(self) -> bool:
         return True
 
-    def _run(self, problem: Problem, before: list[Result], watch: Watch) -> Result:
-        problem.start = self._warm(problem, len(before))
-        # after an interrupt the other machines only get as far as a start: a usable model at once
-        problem.interrupted = any(result.interrupted for result in before)
+    def _solve_problem(self, problem: Problem, before: list[Result], listeners: Listeners) -> Result:
+        problem = replace(problem, start=self._warm_step(problem, len(before)))
         solver = as_solver(self.solver, problem)
         self.solver_ = solver.name
         stage = solver.first_stage(problem)
         if stage is not None:  # what is left to certify is the machine at these weights
-            problem.norm = Fixed(stage.weights)
-        watching = watch.attach(problem, len(before))
-        return replace(run(solver, problem, max_iter=self.max_iter, **watching), stage=stage)
+            problem = replace(problem, norm=Fixed(stage.weights))
+        problem, told = listeners.attach(problem, len(before))
+        # after an interrupt the other machines only get as far as a start: a usable model at once
+        interrupted = any(result.interrupted for result in before)
+        return replace(run(solver, problem, max_iter=self.max_iter, interrupted=interrupted, **told), stage=stage)
 
-    def _warm(self, problem: Problem, number: int) -> Any:
+    def _warm_step(self, problem: Problem, number: int) -> Any:
         """Return the last step where `warm_start` is set and it fits the new problem."""
         if not self.warm_start or not hasattr(self, "_last") or number >= len(self._last):
             return None
@@ -178,7 +177,7 @@ class BaseMKL(BaseEstimator):
         fits = len(step.weights) == problem.gram.n_terms and len(step.states) == len(problem.machines)
         return step if fits and len(step.states[0].coef) == problem.gram.n else None
 
-    def _keep(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result]) -> None:
+    def _set_fitted(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result]) -> None:
         coef = np.column_stack([result.step.coef for result in results])
         support = np.flatnonzero(coef.any(axis=1))
         self.restore(
@@ -196,7 +195,7 @@ class BaseMKL(BaseEstimator):
             warnings.warn(note, DataWarning, stacklevel=4)
         alignments = [None if r.stage is None else r.stage.alignment(terms.share) for r in results]
         self.alignment_ = alignments[0] if self._shared() else alignments
-        if getattr(self, "learn_C", False):
+        if self.learn_C:
             self.C_, notes = learned_C(terms, self.weights_)
             self.notes_ += notes
         self._last = [result.step for result in results] if self.warm_start else []
@@ -224,14 +223,14 @@ class BaseMKL(BaseEstimator):
         upper, lower = sum(r.upper for r in results), sum(r.lower for r in results)
         self.objective_ = upper
         self.lower_bound_ = lower
-        self.gap_ = max(0.0, upper - lower) / max(abs(upper), 1e-300)
+        self.gap_ = relative_gap(upper, lower)
         self.converged_ = all(result.converged for result in results)
         self.stop_reason_ = next((r.stop_reason for r in results if not r.converged), "converged")
         self.n_iter_ = sum(len(result.history) for result in results)
         self.n_solves_ = sum(result.n_solves for result in results)
         self.history_ = [entry | {"problem": i} for i, result in enumerate(results) for entry in result.history]
 
-    def _say(self, results: list[Result]) -> None:
+    def _warn_or_raise_end(self, results: list[Result]) -> None:
         if any(result.interrupted for result in results):
             raise KeyboardInterrupt(f"fit was interrupted at a relative gap of {self.gap_:.2g}; the model is usable.")
         if not self.converged_:
@@ -338,13 +337,13 @@ def learned_html(estimator: BaseMKL) -> str:
     )
 
 
-def _share(deadline: float, n_left: int) -> float:
+def _deadline_of_share(deadline: float, n_left: int) -> float:
     """Return until when the next of some problems may go on: all of them get as much of the time that is left."""
     here = clock.now()
     return deadline if np.isinf(deadline) else here + (deadline - here) / n_left
 
 
-def _norm_of(norm: WeightNorm, terms: Terms) -> WeightNorm:
+def _norm_of_terms(norm: WeightNorm, terms: Terms) -> WeightNorm:
     """Return the norm for the terms that take part."""
     if isinstance(norm, Fixed):
         return Fixed(norm.start(len(terms.all_terms))[[group[0] for group in terms.groups]])

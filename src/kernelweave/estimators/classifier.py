@@ -163,7 +163,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
             Keep the fit in this file every two minutes, and go on from it where it is there.
         callback : callable, optional
             Called with a dict after every iteration and a few times a second in between: `iteration`, `upper`, `lower`,
-            `gap`, `active`, `support`, `seconds`, `seconds_left`, ...; see `kernelweave.progress.Progress`.
+            `gap`, `active`, `support`, `seconds`, `seconds_left`, ...; see `kernelweave.progress.FitProgress`.
         """
         if self.weights not in ("shared", "per_class"):
             raise InputError(f'weights must be "shared" or "per_class"; got {self.weights!r}.')
@@ -177,7 +177,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         C = check_positive("C", self.C) * weight_C
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        self._fit_problem(views, targets, C, weight, self._watch(checkpoint, callback), getattr(y, "name", None))
+        self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback), getattr(y, "name", None))
         return self
 
     def _loss(self) -> Loss:

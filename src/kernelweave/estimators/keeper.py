@@ -16,7 +16,7 @@ from ..io.checkpoint import Checkpoint
 from ..io.fingerprint import differences
 from ..io.plain import damaged, fields, grows
 from ..mkl import Problem, Result, Step
-from ..mkl.master_lp import Cuts
+from ..mkl.problem import CutCoef
 from ..norms import WeightNorm
 
 #: Saving takes at most this share of the time.
@@ -24,20 +24,16 @@ MOST_SAVING = 0.05
 #: How far weights may lie off their norm's set: what a linear program rounds, and not more.
 ROUNDING = 1e-6
 
-#: Coefficients that cuts were made of: places of samples, and the values there of every machine.
-CutCoefs = tuple[tuple[np.ndarray, np.ndarray], ...]
-Standing = tuple[np.ndarray, list[np.ndarray | None], CutCoefs]
-
 
 @dataclass
-class Kept:
+class Standing:
     """Where one problem stands: enough to go on from. Bounds are not kept: they are proven anew."""
 
     weights: np.ndarray
     #: The coef of every machine; None for those that have not begun.
     coefs: list[np.ndarray | None]
-    #: The coef that the cuts of a linear program were made of (`Cuts.coefs`).
-    cuts: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    #: The coef that the cuts of a linear program were made of.
+    cuts: tuple[CutCoef, ...] = ()
 
 
 class Keeper:
@@ -57,25 +53,24 @@ class Keeper:
 
     def __init__(self, checkpoint: Checkpoint, fit: dict[str, str]) -> None:
         self.checkpoint, self.fit = checkpoint, fit
-        self.problems: dict[int, Kept] = {}
+        self.problems: dict[int, Standing] = {}
         self._continues = False
         checkpoint.check()
         if checkpoint.restart:
             checkpoint.remove()
         elif (found := checkpoint.read()) is not None:
-            self._take(*found)
+            self._read_standings(*found)
         self._written = self._continues
         self._due = time.monotonic() + checkpoint.seconds
 
-    def _take(self, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def _read_standings(self, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         try:
             unlike = differences(manifest["fit"], self.fit)
             if unlike and manifest["complete"]:  # that fit came to its end: nothing is lost
                 return
             if not unlike:
                 fields(manifest, "the checkpoint", library_version=str, fit=dict, complete=bool, problems=list)
-                stood = standings(manifest, arrays, int(self.fit["number of samples"]))
-                self.problems = {number: Kept(*parts) for number, parts in stood.items()}
+                self.problems = standings(manifest, arrays, int(self.fit["number of samples"]))
                 self._continues = True
                 return
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
@@ -97,7 +92,7 @@ class Keeper:
         """Return where a problem stood; None where it is new."""
         kept = self.problems.get(number)
         if kept is None:
-            self.problems[number] = Kept(problem.start_weights(), [None] * len(problem.machines))
+            self.problems[number] = Standing(problem.start_weights(), [None] * len(problem.machines))
             return None
         try:
             check_standing(kept.weights, kept.coefs, problem)
@@ -105,7 +100,7 @@ class Keeper:
             raise self._refusal(error) from None
         coefs = [np.zeros(problem.gram.n) if coef is None else coef for coef in kept.coefs]
         states = tuple(DualState(coef, np.zeros(problem.gram.n)) for coef in coefs)
-        return Step(kept.weights, states, np.empty(0), np.inf, -np.inf, Cuts(kept.cuts))
+        return Step(kept.weights, states, np.empty(0), np.inf, -np.inf, kept.cuts)
 
     def dual(self, number: int, machine: int, state: DualState, weights: np.ndarray) -> None:
         """Note a step of a dual solver."""
@@ -115,14 +110,14 @@ class Keeper:
 
     def step(self, number: int, step: Step) -> None:
         """Note a step of a problem."""
-        self._note(number, step)
+        self._note_step(number, step)
         self.save_if_due()
 
-    def _note(self, number: int, step: Step) -> None:
+    def _note_step(self, number: int, step: Step) -> None:
         kept = self.problems[number]
         kept.weights, kept.coefs = step.weights, [state.coef for state in step.states]
-        if isinstance(step.memory, Cuts):
-            kept.cuts = step.memory.coefs
+        if step.cuts and step.active is None:
+            kept.cuts = step.cuts
 
     def save_if_due(self) -> None:
         """Save where it is time to; a disk that is full is worth a warning, not the run."""
@@ -139,7 +134,7 @@ class Keeper:
     def save(self, complete: bool) -> None:
         """Write a generation of the checkpoint."""
         arrays: dict[str, np.ndarray] = {}
-        nodes = [_packed(i, self.problems[i], arrays) for i in sorted(self.problems)]
+        nodes = [_packed_standing(i, self.problems[i], arrays) for i in sorted(self.problems)]
         manifest = {
             "library_version": version("kernelweave"),
             "fit": self.fit,
@@ -155,11 +150,11 @@ class Keeper:
         if complete and not self._written:  # it took no time worth keeping
             return
         for number, result in enumerate(results):
-            self._note(number, result.step)
+            self._note_step(number, result.step)
         self.save(complete)
 
 
-def _packed(number: int, kept: Kept, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def _packed_standing(number: int, kept: Standing, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     arrays[f"weights/{number}.npy"] = kept.weights
     if kept.cuts:
         arrays[f"cut_ends/{number}.npy"] = np.cumsum([len(rows) for rows, _ in kept.cuts])
@@ -191,18 +186,18 @@ def standings(manifest: dict[str, Any], arrays: dict[str, np.ndarray], n: int) -
         number, machines = fields(node, "a problem", number=int, machines=list)
         if number < 0 or number in found:
             raise damaged(f"there are two problems {number}, or it is no number")
-        weights = _numbers(left, f"weights/{number}.npy", 1)
+        weights = _pop_numbers(left, f"weights/{number}.npy", 1)
         if not (weights >= 0).all():
             raise damaged(f"a weight of problem {number} is negative")
-        coefs = [None if place is None else _coef(left, place, n) for place in machines]
-        cuts = _cuts(left, number, n, len(machines)) if f"cut_ends/{number}.npy" in left else ()
-        found[number] = (weights, coefs, cuts)
+        coefs = [None if place is None else _pop_coef(left, place, n) for place in machines]
+        cuts = _pop_cuts(left, number, n, len(machines)) if f"cut_ends/{number}.npy" in left else ()
+        found[number] = Standing(weights, coefs, cuts)
     if left:
         raise damaged(f"nothing uses its array {sorted(left)[0]!r}")
     return found
 
 
-def _numbers(left: dict[str, np.ndarray], name: str, dimensions: int, kind: str = "float64") -> np.ndarray:
+def _pop_numbers(left: dict[str, np.ndarray], name: str, dimensions: int, kind: str = "float64") -> np.ndarray:
     array = left.pop(name, None)
     if array is None or array.ndim != dimensions or array.dtype != kind or not np.isfinite(array).all():
         what = "is not there" if array is None else f"has the shape {array.shape} and type {array.dtype}"
@@ -210,9 +205,9 @@ def _numbers(left: dict[str, np.ndarray], name: str, dimensions: int, kind: str 
     return array
 
 
-def _coef(left: dict[str, np.ndarray], place: Any, n: int) -> np.ndarray:
+def _pop_coef(left: dict[str, np.ndarray], place: Any, n: int) -> np.ndarray:
     """Return the coefficients of a machine; the file keeps those that are not zero, and their places."""
-    rows, values = _numbers(left, f"rows/{place}.npy", 1, "int64"), _numbers(left, f"values/{place}.npy", 1)
+    rows, values = _pop_numbers(left, f"rows/{place}.npy", 1, "int64"), _pop_numbers(left, f"values/{place}.npy", 1)
     if rows.shape != values.shape or not _are_places(rows, n):
         raise damaged(f"rows/{place}.npy are not places of {n} samples that grow, one for each value")
     coef = np.zeros(n)
@@ -220,9 +215,9 @@ def _coef(left: dict[str, np.ndarray], place: Any, n: int) -> np.ndarray:
     return coef
 
 
-def _cuts(left: dict[str, np.ndarray], number: int, n: int, n_machines: int) -> CutCoefs:
-    ends, rows = (_numbers(left, f"{name}/{number}.npy", 1, "int64") for name in ("cut_ends", "cut_rows"))
-    values = _numbers(left, f"cut_values/{number}.npy", 2)
+def _pop_cuts(left: dict[str, np.ndarray], number: int, n: int, n_machines: int) -> tuple[CutCoef, ...]:
+    ends, rows = (_pop_numbers(left, f"{name}/{number}.npy", 1, "int64") for name in ("cut_ends", "cut_rows"))
+    values = _pop_numbers(left, f"cut_values/{number}.npy", 2)
     if values.shape != (len(rows), n_machines) or len(ends) == 0 or ends[0] < 0 or ends[-1] != len(rows):
         raise damaged(f"the cuts of problem {number} have the shapes {rows.shape} and {values.shape}")
     if not grows(ends, strictly=False):

@@ -87,7 +87,7 @@ class MKLOneClass(OutlierMixin, BaseMKL):
         views = check_X(self, X, self._kernel(), reset=True)
         weight = check_sample_weight(sample_weight, len(views))
         C = weight / (nu * weight.sum())
-        self._fit_problem(views, [np.zeros(len(views))], C, weight, self._watch(checkpoint, callback))
+        self._fit_problem(views, [np.zeros(len(views))], C, weight, self._listeners(checkpoint, callback))
         self.offset_ = -float(self.intercept_[0])
         return self
 

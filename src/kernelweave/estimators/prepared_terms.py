@@ -27,7 +27,7 @@ class Terms:
     all_terms: tuple[Kernel, ...]
     #: What every term was divided by.
     scales: np.ndarray
-    #: The variance of every term before that.
+    #: The variance of every term that was bound, before that.
     variances: np.ndarray
     #: For every term that takes part, which terms share its weight.
     groups: list[list[int]]
@@ -62,19 +62,18 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     """
     if scaling not in SCALINGS:
         raise InputError(f"scaling must be one of {SCALINGS}; got {scaling!r}.")
-    sizes, variances, marks = _statistics(*_statistics_sample(gram, share), centred)
+    sizes, variances, marks = _sizes_variances_marks(*_statistics_sample(gram, share), centred)
     live = np.flatnonzero(variances > DEAD * np.abs(sizes))
     dead = np.setdiff1d(np.arange(gram.n_terms), live)
     notes = _warn_dead(gram, dead)
-    scales = _scales(scaling, variances if centred else sizes, float(share.sum()))
+    scales = _scales_of_terms(scaling, variances if centred else sizes, float(share.sum()))
     scales[dead] = 1.0
     for m, term in enumerate(gram.terms):
-        if term.training_only and scaling is not None:
-            # its variance would count rows, but a row of weight two is to be the same as two rows
-            scales[m] = float(share.sum()) if scaling == "trace" else 1.0
+        if term.training_only:
+            scales[m] = identity_scale(scaling, share)
     _warn_unlike(gram, variances, sizes, notes)
     scaled = gram.rescaled(1.0 / scales)
-    groups = _twins(marks / scales[:, None], live) if merge else [[int(m)] for m in live]
+    groups = _groups_of_twins(marks / scales[:, None], live) if merge else [[int(m)] for m in live]
     notes += [
         f"terms {', '.join(map(str, group))} are identical on these data"
         f"{', but for a constant at most,' if centred else ''} and share their weight equally"
@@ -87,7 +86,15 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     return Terms(kept, gram.terms, scales, variances, groups, shifted, notes)
 
 
-def _scales(scaling: str | None, variances: np.ndarray, total: float) -> np.ndarray:
+def identity_scale(scaling: str | None, share: np.ndarray) -> float:
+    """Return what an identity is divided by.
+
+    Its variance would count rows, but a row of weight two is to be the same as two rows.
+    """
+    return float(share.sum()) if scaling == "trace" else 1.0
+
+
+def _scales_of_terms(scaling: str | None, variances: np.ndarray, total: float) -> np.ndarray:
     if scaling is None:
         return np.ones(len(variances))
     return np.array(variances * (total if scaling == "trace" else 1.0))
@@ -132,7 +139,7 @@ def _statistics_sample(gram: Gram, share: np.ndarray) -> tuple[Gram, np.ndarray]
     return gram, share / share.sum()
 
 
-def _statistics(gram: Gram, share: np.ndarray, centred: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sizes_variances_marks(gram: Gram, share: np.ndarray, centred: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return size and variance of every term, and its products with two random vectors, in one pass.
 
     The vectors are mean-free where a machine's coef are: then the products do not tell terms apart that differ by a
@@ -147,7 +154,7 @@ def _statistics(gram: Gram, share: np.ndarray, centred: bool) -> tuple[np.ndarra
     return sizes, sizes - quads[:, 0], quads[:, -2:]
 
 
-def _twins(marks: np.ndarray, live: np.ndarray) -> list[list[int]]:
+def _groups_of_twins(marks: np.ndarray, live: np.ndarray) -> list[list[int]]:
     """Group the terms that give the same products with random vectors."""
     order = live[np.lexsort(marks[live].T)]
     groups = [[int(order[0])]]

@@ -82,7 +82,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         y = check_numbers(y, len(views))
         weight = check_sample_weight(sample_weight, len(views))
         C = check_positive("C", self.C) * weight
-        self._fit_problem(views, [y], C, weight, self._watch(checkpoint, callback), name)
+        self._fit_problem(views, [y], C, weight, self._listeners(checkpoint, callback), name)
         return self
 
     def _loss(self) -> Loss:

@@ -35,9 +35,9 @@ def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) ->
     InternalError
         Where the values differ by more than rounding explains.
     """
-    rows = _sample(results)
+    rows = _samples_to_verify(results)
     machines = [(result, number) for result in results for number in range(len(result.step.states))]
-    wanted = np.column_stack([_certified(terms, result, number, rows) for result, number in machines])
+    wanted = np.column_stack([_certified_values(terms, result, number, rows) for result, number in machines])
     fitted = model.fitted_
     with blas_threads(fitted.n_jobs):
         found = fitted.values(fitted.prepare(), X.rows(rows))
@@ -50,7 +50,7 @@ def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) ->
     if _has_inner_identity(terms.all_terms):
         clear = np.logical_not(np.column_stack([result.step.coef[rows] for result in results]).any(axis=1))
     off = np.abs(wanted - found)
-    allowed = _allowed(terms, results, rows) + SHARE * np.abs(wanted).max(initial=0.0)
+    allowed = _allowed_rounding(terms, results, rows) + SHARE * np.abs(wanted).max(initial=0.0)
     if not (off <= allowed)[clear].all():
         raise InternalError(
             f"The model as kept gives other decision values for its training samples than those that were certified "
@@ -65,7 +65,7 @@ def is_certain(kernel: Kernel) -> bool:
     return all(getattr(leaf, "psd", "error") != "ignore" for leaf in kernel.leaves())
 
 
-def _sample(results: Sequence[Result]) -> np.ndarray:
+def _samples_to_verify(results: Sequence[Result]) -> np.ndarray:
     """Return some samples, half of them from the support where there are that many."""
     used = np.column_stack([result.step.coef for result in results]).any(axis=1)
     rng, chosen = np.random.default_rng(0), []
@@ -74,7 +74,7 @@ def _sample(results: Sequence[Result]) -> np.ndarray:
     return np.sort(np.concatenate(chosen))
 
 
-def _certified(terms: Terms, result: Result, machine: int, rows: np.ndarray) -> np.ndarray:
+def _certified_values(terms: Terms, result: Result, machine: int, rows: np.ndarray) -> np.ndarray:
     """Return the certified decision values of some samples, without identities: they know training samples only."""
     state, gram = result.step.states[machine], terms.gram
     values = state.f[rows] + state.intercept
@@ -85,7 +85,7 @@ def _certified(terms: Terms, result: Result, machine: int, rows: np.ndarray) -> 
     return values
 
 
-def _allowed(terms: Terms, results: Sequence[Result], rows: np.ndarray) -> np.ndarray:
+def _allowed_rounding(terms: Terms, results: Sequence[Result], rows: np.ndarray) -> np.ndarray:
     """Return what rounding may add up to in every decision value: a share of Σ_j |coef_j| k(x, x)."""
     share, some, sizes = SINGLE if terms.gram.single else DOUBLE, terms.gram.X.rows(rows), []
     for result in results:

@@ -69,14 +69,16 @@ def _encode_array(value: np.ndarray, name: str, kinds: Kinds) -> Any:
 
 def _encode_made(value: Any, name: str, kinds: Kinds) -> Any:
     given = {key: getattr(value, key, None) for key in signature(type(value)).parameters}
-    if not _same(vars(type(value)(**given)), vars(value)):
+    if not _same_attributes(vars(type(value)(**given)), vars(value)):
         raise InputError(f"{name} is {value!r}, which was changed since it was made; make it anew before saving.")
     return {"made": type(value).__name__, "with": {key: encode(item, name, kinds) for key, item in given.items()}}
 
 
-def _same(a: dict[str, Any], b: dict[str, Any]) -> bool:
+def _same_attributes(a: dict[str, Any], b: dict[str, Any]) -> bool:
     def like(x: Any, y: Any) -> bool:
-        return same_value(x, y) or (hasattr(x, "__dict__") and type(x) is type(y) and _same(vars(x), vars(y)))
+        return same_value(x, y) or (
+            hasattr(x, "__dict__") and type(x) is type(y) and _same_attributes(vars(x), vars(y))
+        )
 
     return a.keys() == b.keys() and all(like(a[key], b[key]) for key in a)
 

@@ -1,5 +1,7 @@
 """Kernels: values that say what is similar."""
 
+from collections.abc import Callable
+
 from .base import ClearWrapper, Kernel, Normalized, On, Product, Scaled, Sum, Wrapper
 from .explicit import ExplicitKernel
 from .expression import as_kernel, parse
@@ -18,10 +20,13 @@ from .wrappers import Frozen, PerFeature, per_feature
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
 KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
 KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
+#: Every kernel around a kernel that is typed as a call, or the function that makes it.
+WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature)
 
 __all__ = [
     "KERNELS",
     "RBF",
+    "WRAPPERS",
     "BagOfWords",
     "ClearWrapper",
     "ExplicitKernel",

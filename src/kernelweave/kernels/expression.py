@@ -7,12 +7,12 @@ import difflib
 import warnings
 from typing import Any
 
+from ..choices import name_of
 from ..errors import InputError
 from ..sequences import ALPHABETS, Alphabet
 from .base import Kernel, add_all
 from .precomputed import Function, Precomputed
 from .values import MAX_TERMS, shown
-from .wrappers import Frozen, per_feature
 
 #: Longest text that is read; a sum of 100,000 terms still fits.
 MAX_LENGTH = 20_000_000
@@ -20,6 +20,8 @@ MAX_LENGTH = 20_000_000
 MAX_ITEMS = 100_000
 #: Bits of the largest whole number that is read; what a parameter takes is far less.
 MAX_BITS = 1024
+#: What else is typed as a call.
+OTHERS = {"Alphabet": Alphabet, "slice": slice}
 _METHODS = ("on", "part", "normalized", "split", "only")
 
 
@@ -123,10 +125,9 @@ def as_kernel(kernel: Any) -> Kernel:
 
 
 def _names() -> dict[str, Any]:
-    from . import KERNELS
+    from . import KERNELS, WRAPPERS
 
-    others = {"Alphabet": Alphabet, "Frozen": Frozen, "per_feature": per_feature, "slice": slice}
-    return {kind.__name__: kind for kind in KERNELS} | others
+    return {kind.__name__: kind for kind in KERNELS} | {name_of(make): make for make in WRAPPERS} | OTHERS
 
 
 def _factor(value: Any) -> type:

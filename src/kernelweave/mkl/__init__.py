@@ -6,7 +6,7 @@ from ..choices import from_text, name_of
 from ..norms import Fixed, Polyhedral
 from .active_terms import ActiveTerms
 from .analytic import Analytic
-from .base import Problem, Result, Solver, Step, run
+from .base import Problem, Result, Run, Solver, Step, run
 from .fixed import Plain
 from .hessian import Hessian
 from .silp import SILP
@@ -49,6 +49,7 @@ __all__ = [
     "Plain",
     "Problem",
     "Result",
+    "Run",
     "SILPChunking",
     "Simple",
     "Solver",

@@ -85,9 +85,11 @@ class Pairs:
     def block(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return K_m of every term for these rows and columns of the samples, (n_terms, len(rows) · len(cols))."""
         K = self.gram.block_each(self.some[rows], self.some[cols])
-        return self._values(K, 0, rows, cols, np.ones(K.shape[1:]))
+        return self._pair_values(K, 0, rows, cols, np.ones(K.shape[1:]))
 
-    def _values(self, K: np.ndarray, start: int, rows: np.ndarray, cols: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    def _pair_values(
+        self, K: np.ndarray, start: int, rows: np.ndarray, cols: np.ndarray, roots: np.ndarray
+    ) -> np.ndarray:
         """Return the values of a block from its column `start` on, times the roots of how much each pair counts."""
         from .._fast.alignment import pair_values
 
@@ -106,8 +108,8 @@ class Pairs:
         """
         n_terms = self.gram.n_terms
         G, h = np.zeros((n_terms, n_terms), order="F"), np.zeros(n_terms)
-        for K, start, rows, cols, root in self._parts(self.diagonal):
-            Z = self._values(K, start, rows, cols, root)
+        for K, start, rows, cols, root in self._blocks_of_terms(self.diagonal):
+            Z = self._pair_values(K, start, rows, cols, root)
             G = dsyrk(1.0, Z.T, beta=1.0, c=G, trans=1, overwrite_c=1)  # its upper triangle
             h += Z @ (self.target(rows, cols) * root).ravel()
         YY = self.Y.T @ (self.share[:, None] * self.Y)
@@ -132,7 +134,7 @@ class Pairs:
         n_columns = self.gram.n_terms + 1
         half = 0.5 * self.gram.factors[:, None] * self.gram.diag_each()[:, self.some]
         G, h = np.zeros((n_columns, n_columns), order="F"), np.zeros(n_columns)
-        for K, start, rows, cols, root in self._parts(diagonal=False):
+        for K, start, rows, cols, root in self._blocks_of_terms(diagonal=False):
             D = np.ones((n_columns, root.size))
             D[:-1] = -pair_values(K, start, half[:, rows], half[:, cols], np.ones(root.shape))
             root = root.ravel() / np.sqrt(np.maximum(weights @ D, weights[-1]))  # below for indefinite terms only
@@ -142,14 +144,14 @@ class Pairs:
             h += D @ (0.5 * (apart * apart).sum(axis=2).ravel() * root)
         return np.triu(G) + np.triu(G, 1).T, h
 
-    def _parts(self, diagonal: bool) -> Iterator[tuple[np.ndarray, int, np.ndarray, np.ndarray, np.ndarray]]:
+    def _blocks_of_terms(self, diagonal: bool) -> Iterator[tuple[np.ndarray, int, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield blocks of all terms, the first of their columns to look at, its rows and columns, and their roots."""
-        for rows, cols, roots in self._triangle(diagonal):
+        for rows, cols, roots in self._upper_triangle(diagonal):
             K = self.gram.block_each(self.some[rows], self.some[cols])
             for part in blocks(len(cols), max(1, CACHE_BYTES // (8 * self.gram.n_terms * len(rows)))):
                 yield K, part.start, rows, cols[part], np.ascontiguousarray(roots[:, part])
 
-    def _triangle(self, diagonal: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def _upper_triangle(self, diagonal: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield rows, the columns from there on, and the roots of how much their pairs count."""
         room = BLOCK_BYTES if self.gram.streams else HELD_BYTES
         n, size = len(self), max(1, room // (8 * self.gram.n_terms * len(self)))

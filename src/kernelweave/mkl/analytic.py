@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..norms import ClosedForm
-from .base import Problem, Solver, Steps
+from .base import Problem, Run, Solver, Steps
 
 
 class Analytic(Solver):
@@ -18,10 +18,10 @@ class Analytic(Solver):
     needs = (ClosedForm,)
     remedy = 'Use a norm p > 1 (norm=2, say) or solver="auto".'
 
-    def steps(self, problem: Problem) -> Steps:
+    def steps(self, problem: Problem, run: Run) -> Steps:
         weights, states, gap = problem.start_weights(), None, np.inf
         while True:
-            step = problem.solve(weights, states, problem.inner_tol(gap))
+            step = run.solve(weights, states, problem.inner_tol(gap))
             gap = yield step
             norms = step.weights * np.sqrt(np.maximum(step.quad, 0.0))
             if not norms.any():  # a machine that is constant: no weights are better than others

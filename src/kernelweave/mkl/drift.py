@@ -15,7 +15,7 @@ class Drift:
 
     A state is wrong where the bounds that its f claims are off by a tenth of their distance. Its f is then computed
     anew; where the gap did not fall by half between two such findings, there are two `strikes`, and going on is of
-    no use. A dual solver that computes f itself says so with ``memory["exact"] = True``.
+    no use. A dual solver that computes f itself says so by ``exact=True``.
     """
 
     def __init__(self, machine: Machine, K: Combined) -> None:
@@ -39,19 +39,14 @@ class Drift:
 
     def rebuilt(self, state: DualState) -> DualState:
         """Return the state with f = K coef computed anew, unless it is known to be that."""
-        if state.memory.get("exact"):
+        if state.exact:
             return state
-        return self.marked(replace(state, f=self.K.apply(state.coef)).certified(self.machine))
+        return replace(state, f=self.K.apply(state.coef), exact=True).certified(self.machine)
 
     def lowest(self, *states: DualState) -> DualState:
         """Return the state with the lowest objective, of these and of that which has an intercept and nothing else."""
         qp, nothing = self.machine.qp, np.zeros(self.K.n)
         found = [self.rebuilt(state) for state in states]
         if qp.total == 0 and (qp.lower <= 0).all() and (qp.upper >= 0).all():
-            found.append(self.marked(DualState(nothing, nothing, final=True)).certified(self.machine))
+            found.append(DualState(nothing, nothing, final=True, exact=True).certified(self.machine))
         return min(found, key=lambda state: state.upper)
-
-    @staticmethod
-    def marked(state: DualState) -> DualState:
-        """Return the state with a note that its f is K coef."""
-        return replace(state, memory=state.memory | {"exact": True})

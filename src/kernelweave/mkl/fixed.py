@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import Problem, Solver, Steps
+from .base import Problem, Run, Solver, Steps
 
 
 class Plain(Solver):
@@ -12,11 +12,11 @@ class Plain(Solver):
 
     name = "plain"
 
-    def steps(self, problem: Problem) -> Steps:
+    def steps(self, problem: Problem, run: Run) -> Steps:
         weights, states = problem.start_weights(), None
         least, idle = np.inf, 0
         while idle < 3:  # where solving again, from f computed anew, brings nothing, it never will
-            step = problem.solve(weights, states, problem.tol)
+            step = run.solve(weights, states, problem.tol)
             yield step
             states, distance = step.states, step.upper - step.lower
             idle = 0 if distance < 0.999 * least else idle + 1

@@ -8,11 +8,13 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import nnls
 
-from ..dual import DualState, Machine, minimise, relative_gap
+from ..dual import DualState, Machine, minimise
 from ..dual.polish import free_set
 from ..losses import BoxQP, SmoothLoss
 from ..norms import Polyhedral
-from .base import EXACT_SAMPLES, Problem, Solver, Step, Steps, with_lower
+from ..progress import relative_gap
+from .base import Problem, Run, Solver, Step, Steps, with_lower
+from .machines import EXACT_SAMPLES
 from .master_lp import MasterLP
 
 #: Most terms with weight zero that one Newton step considers.
@@ -50,59 +52,60 @@ class Hessian(Solver):
     def __init__(self, simple_first: bool = False) -> None:
         self.simple_first = simple_first
 
-    def steps(self, problem: Problem) -> Steps:
+    def steps(self, problem: Problem, run: Run) -> Steps:
         cuts = MasterLP(problem.gram.n_terms)
         cuts.recall(problem)
-        step = bounded(problem.solve(problem.start_weights(), None, problem.inner_tol(np.inf)), problem, cuts)
+        step = bounded(run.solve(problem.start_weights(), None, problem.inner_tol(np.inf)), cuts)
         gap = yield step
         if self.simple_first:
             from .simple import Simple
 
-            step = bounded(Simple().advance(problem, step, gap), problem, cuts)
+            step = bounded(Simple().advance(run, step, gap), cuts)
             gap = yield step
         n_turns = CUT_TURNS
         while True:
-            step, gap = yield from self._newton_steps(problem, step, gap, cuts)
+            step, gap = yield from self._newton_steps(run, step, gap, cuts)
             before = step
             for _ in range(n_turns):
                 weights = cuts.solve()[0]
                 if weights is None:  # the steps so far stay what they are
                     return
-                found = bounded(problem.solve(weights, step.states, problem.inner_tol(gap)), problem, cuts)
+                found = bounded(run.solve(weights, step.states, problem.inner_tol(gap)), cuts)
                 gap = yield found
                 step = found if found.upper < step.upper else step
             n_turns = CUT_TURNS if step.upper < before.upper else 2 * n_turns
 
     def _newton_steps(
-        self, problem: Problem, step: Step, gap: float, cuts: MasterLP
+        self, run: Run, step: Step, gap: float, cuts: MasterLP
     ) -> Generator[Step, float, tuple[Step, float]]:
         """Yield steps as long as they gain; return the last one."""
+        problem = run.problem
         sharp, crawls = 1.0, 0
         while crawls < MAX_CRAWLS:
-            direction = newton_target(problem, step) - step.weights
+            direction = newton_target(run, step) - step.weights
             slope = -0.5 * float(step.quad @ direction)
             # machines must be solved better than what the step is to gain
             tol = sharp * min(problem.inner_tol(gap), 0.1 * max(-slope, 0.0) / abs(step.upper) + 0.03 * problem.tol)
-            found = self._walk(problem, step, direction, slope, tol) if slope < 0 else None
+            found = self._backtrack(run, step, direction, slope, tol) if slope < 0 else None
             if found is not None:
                 # a gain that is small against the gap, time and again: the objective has a kink here
                 crawls = crawls + 1 if step.upper - found.upper < 0.02 * gap * abs(step.upper) else 0
                 found = problem.certify(found.weights, found.states)
             elif tol > FINEST * problem.tol and problem.gram.n > EXACT_SAMPLES:
                 sharp *= 0.1
-                found = problem.solve(step.weights, step.states, sharp * tol)
+                found = run.solve(step.weights, step.states, sharp * tol)
             else:
                 break
-            step = bounded(found, problem, cuts)
+            step = bounded(found, cuts)
             gap = yield step
         return step, gap
 
-    def _walk(self, problem: Problem, step: Step, direction: np.ndarray, slope: float, tol: float) -> Step | None:
+    def _backtrack(self, run: Run, step: Step, direction: np.ndarray, slope: float, tol: float) -> Step | None:
         """Return a lower point along the direction; None where there is none to be found."""
         length = 1.0
         while length > 1e-8:
-            trial = problem.solve(step.weights + length * direction, step.states, tol, certify=False)
-            if trial.upper <= step.upper + 1e-4 * length * slope or problem.out_of_time():
+            trial = run.solve(step.weights + length * direction, step.states, tol, certify=False)
+            if trial.upper <= step.upper + 1e-4 * length * slope or run.out_of_time():
                 return trial
             # the parabola through both values and the slope is lowest here
             fit = -0.5 * slope * length**2 / (trial.upper - step.upper - slope * length)
@@ -110,7 +113,7 @@ class Hessian(Solver):
         return None
 
 
-def bounded(step: Step, problem: Problem, cuts: MasterLP) -> Step:
+def bounded(step: Step, cuts: MasterLP) -> Step:
     """Return the step with the lower bound that it proves together with all steps before.
 
     J is near its minimum long before any single coef proves that; a mixture of several does sooner.
@@ -120,7 +123,7 @@ def bounded(step: Step, problem: Problem, cuts: MasterLP) -> Step:
     return with_lower(step, lower, cuts.cuts())
 
 
-def newton_target(problem: Problem, step: Step) -> np.ndarray:
+def newton_target(run: Run, step: Step) -> np.ndarray:
     """Return the weights at which the second-order model of J is lowest over the simplex."""
     quad, weights = step.quad, step.weights
     mean = float(weights @ quad)
@@ -128,8 +131,8 @@ def newton_target(problem: Problem, step: Step) -> np.ndarray:
     entering = entering[np.argsort(-quad[entering])][:MAX_ENTERING]
     some = np.concatenate([np.flatnonzero(weights > 0), entering])
     H = np.zeros((len(some), len(some)))
-    for machine, state in zip(problem.machines, step.states, strict=True):
-        H += machine_hessian(problem, step, machine, state, some)
+    for machine, state in zip(run.problem.machines, step.states, strict=True):
+        H += machine_hessian(run, step, machine, state, some)
     g = -0.5 * quad[some]
     # a trace of ridge decides between terms that look alike to second order
     H.flat[:: len(some) + 1] += 1e-10 * max(float(np.trace(H)) / len(some), abs(mean))
@@ -159,17 +162,17 @@ def simplex_minimum(H: np.ndarray, c: np.ndarray, start: np.ndarray) -> np.ndarr
     return minimise(qp, H, start, tol=1e-8)
 
 
-def machine_hessian(problem: Problem, step: Step, machine: Machine, state: DualState, some: np.ndarray) -> np.ndarray:
+def machine_hessian(run: Run, step: Step, machine: Machine, state: DualState, some: np.ndarray) -> np.ndarray:
     """Return Q'ĀQ of one machine for some of the terms."""
     F, ridge = free_samples(machine, state)
     if len(F) < 2:
         return np.zeros((len(some), len(some)))
-    n_free, K = len(F), problem.combined(step.weights)
-    most = MAX_FREE if K.matrix is not None else problem.gram.second_order
+    n_free, K, gram = len(F), run.combined(step.weights), run.problem.gram
+    most = MAX_FREE if K.matrix is not None else gram.second_order
     if n_free > most:
         picked = np.linspace(0, n_free - 1, most).astype(int)
         F, ridge = F[picked], ridge[picked]
-    Q = problem.gram.apply_some(some, F, state.coef).T
+    Q = gram.apply_some(some, F, state.coef).T
     A = K.block(F, F)
     if n_free <= most:
         return bordered_solve(A, ridge, Q)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from .base import Problem
+from .problem import Problem
 
 #: Samples that are left out, one after another, at the most: of more of them an even choice is taken.
 MAX_SAMPLES = 3000

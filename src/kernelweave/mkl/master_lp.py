@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import Problem
-
-
-@dataclass(frozen=True)
-class Cuts:
-    """The coef that cuts were made of, as (rows, values at these rows): whoever takes them up proves them anew."""
-
-    coefs: tuple[tuple[np.ndarray, np.ndarray], ...]
+from .problem import CutCoef, Problem
 
 
 class Cut(NamedTuple):
@@ -28,8 +20,8 @@ class Cut(NamedTuple):
 
 def cuts_before(problem: Problem) -> Iterator[Cut]:
     """Yield the cuts of the step that the problem starts from, made anew for this problem."""
-    known = None if problem.start is None else problem.start.memory
-    for rows, values in known.coefs if isinstance(known, Cuts) else ():
+    start = problem.start
+    for rows, values in () if start is None or start.active is not None else start.cuts:
         coef = np.zeros((problem.gram.n, len(problem.machines)))
         coef[rows] = values
         pairs = list(zip(problem.machines, coef.T, strict=True))
@@ -63,7 +55,7 @@ class MasterLP:
         self.patience = patience
         self.linears = np.empty(0)
         self.quads = np.empty((0, n_terms))
-        self._coefs: list[tuple[np.ndarray, np.ndarray]] = []
+        self._coefs: list[CutCoef] = []
         self._idle = np.empty(0, dtype=int)
         self._scale = 1.0
         #: What the cuts say the best weights cost.
@@ -98,9 +90,9 @@ class MasterLP:
             self._coefs.append((rows, coef[rows]))
         return True
 
-    def cuts(self) -> Cuts:
+    def cuts(self) -> tuple[CutCoef, ...]:
         """Return what the cuts were made of."""
-        return Cuts(tuple(self._coefs))
+        return tuple(self._coefs)
 
     def recall(self, problem: Problem) -> np.ndarray | None:
         """Make the cuts of the step that the problem starts from, for this problem; return their best weights."""
@@ -114,7 +106,7 @@ class MasterLP:
         The bound is that of the cuts' convex combination by the LP's dual values; it holds for
         any such combination, so it does not rest on the LP's tolerances.
         """
-        solution = self._solution()
+        solution = self._optimal_solution()
         if solution is None:
             return None, -np.inf
         self.value = float(solution.col_value[self.n_terms]) * self._scale
@@ -125,10 +117,10 @@ class MasterLP:
         self.shares = shares = shares / shares.sum()
         mixed = shares @ self.quads
         bound = float(shares @ self.linears - 0.5 * mixed.max())
-        self._forget(shares > 0)
+        self._drop_slack_cuts(shares > 0)
         return weights / weights.sum(), bound
 
-    def _solution(self) -> Any:
+    def _optimal_solution(self) -> Any:
         for _ in range(2):
             self.highs.run()
             solution = self.highs.getSolution()
@@ -137,7 +129,7 @@ class MasterLP:
             self.highs.clearSolver()  # drop the warm basis and try from scratch
         return None
 
-    def _forget(self, tight: np.ndarray) -> None:
+    def _drop_slack_cuts(self, tight: np.ndarray) -> None:
         """Drop the cuts that have been slack for long."""
         self._idle = np.where(tight, 0, self._idle + 1)
         old = np.flatnonzero(self._idle > self.patience)

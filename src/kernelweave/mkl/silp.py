@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..norms import Polyhedral
-from .base import Problem, Solver, Steps, with_lower
+from .base import Problem, Run, Solver, Steps, with_lower
 from .master_lp import MasterLP
 
 
@@ -20,13 +20,13 @@ class SILP(Solver):
     needs = (Polyhedral,)
     remedy = "Use norm=1, or solver='analytic'."
 
-    def steps(self, problem: Problem) -> Steps:
+    def steps(self, problem: Problem, run: Run) -> Steps:
         master = MasterLP(problem.gram.n_terms)
         weights, states, gap, bound = master.recall(problem), None, np.inf, -np.inf
         if weights is None:
             weights = problem.start_weights()
         while True:
-            step = problem.solve(weights, states, problem.inner_tol(gap))
+            step = run.solve(weights, states, problem.inner_tol(gap))
             master.add_cut(step.linear, step.quad, step.coef)
             gap = yield with_lower(step, bound, master.cuts())
             best, bound = master.solve()

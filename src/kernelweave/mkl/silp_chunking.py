@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..dual import DualState, as_dual
+from ..dual import DualState, Effort, as_dual
 from ..norms import Polyhedral
-from .base import Problem, Solver, Steps, with_lower
+from .base import Problem, Run, Solver, Steps, with_lower
 from .master_lp import MasterLP
 
 
@@ -32,36 +32,37 @@ class SILPChunking(Solver):
     def __init__(self, violation: float = 0.1) -> None:
         self.violation = violation
 
-    def steps(self, problem: Problem) -> Steps:
+    def steps(self, problem: Problem, run: Run) -> Steps:
         master = MasterLP(problem.gram.n_terms)
         weights, bound, theta = master.recall(problem), -np.inf, -np.inf
         if weights is None:
             weights = problem.start_weights()
-        K = problem.combined(weights)
+        K = run.combined(weights)
         duals = [as_dual(problem.dual, machine, K) for machine in problem.machines]
+        effort = Effort(bytes=problem.budget)
         given = [None] * len(duals) if problem.start is None else [state.coef for state in problem.start.states]
         states = [d.start(m, K, coef) for d, m, coef in zip(duals, problem.machines, given, strict=True)]
         each = [problem.gram.apply_each(state.coef) for state in states]
         while True:
             for i, machine in enumerate(problem.machines):
                 machine = machine.at(K)
-                moved = duals[i].step(machine, K, states[i])
+                moved = duals[i].step(machine, K, states[i], effort)
                 each[i] = each[i] + problem.gram.apply_each(moved.coef - states[i].coef)
-                states[i] = replace(moved, f=weights @ each[i]).certified(machine)
+                states[i] = replace(moved, f=weights @ each[i], exact=False).certified(machine)
             step = problem.certify(weights, tuple(states))
-            problem.n_solves += 1
+            run.n_solves += 1
             gap = yield with_lower(step, bound, master.cuts())
             value = step.linear - 0.5 * float(weights @ step.quad)
-            if value > theta + self.violation * gap * abs(value) or _solved(states, problem.inner_tol(gap)):
+            if value > theta + self.violation * gap * abs(value) or _all_solved(states, problem.inner_tol(gap)):
                 master.add_cut(step.linear, step.quad, step.coef)
                 best, bound = master.solve()
                 if best is None:  # the steps so far stay what they are
                     return
                 weights = best
                 theta = master.value
-                K = problem.combined(weights)
+                K = run.combined(weights)
                 states = [replace(s, f=weights @ e, final=False) for s, e in zip(states, each, strict=True)]
 
 
-def _solved(states: list[DualState], tol: float) -> bool:
+def _all_solved(states: list[DualState], tol: float) -> bool:
     return all(state.gap <= tol or state.final for state in states)

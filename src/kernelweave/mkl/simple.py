@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..norms import Polyhedral
-from .base import Problem, Solver, Step, Steps
+from .base import Problem, Run, Solver, Step, Steps
 
 
 class Simple(Solver):
@@ -28,42 +28,42 @@ class Simple(Solver):
     def __init__(self, search: float = 0.1) -> None:
         self.search = search
 
-    def steps(self, problem: Problem) -> Steps:
-        step = problem.solve(problem.start_weights(), None, problem.inner_tol(np.inf))
+    def steps(self, problem: Problem, run: Run) -> Steps:
+        step = run.solve(problem.start_weights(), None, problem.inner_tol(np.inf))
         gap = yield step
         while True:
-            better = self.advance(problem, step, gap)
+            better = self.advance(run, step, gap)
             if not better.upper < step.upper:
                 return
             step = better
             gap = yield step
 
-    def advance(self, problem: Problem, step: Step, gap: float) -> Step:
+    def advance(self, run: Run, step: Step, gap: float) -> Step:
         """Return the step after one iteration of the algorithm."""
-        tol = problem.inner_tol(gap)
+        tol = run.problem.inner_tol(gap)
         direction = reduced_gradient(step.weights, -0.5 * step.quad)
         here, rounding = step, 1e-14 * float(np.abs(direction).max())
         while True:
             falling = np.flatnonzero(direction < -rounding)
             if len(falling) == 0:
-                return step if here is step else problem.certify(here.weights, here.states)
+                return step if here is step else run.problem.certify(here.weights, here.states)
             room = -here.weights[falling] / direction[falling]
             first = falling[np.argmin(room)]
             border = here.weights + room.min() * direction
             border[first] = 0.0
-            there = problem.solve(border / border.sum(), here.states, tol, certify=False)
-            if there.upper >= here.upper or problem.out_of_time():
+            there = run.solve(border / border.sum(), here.states, tol, certify=False)
+            if there.upper >= here.upper or run.out_of_time():
                 break
             top = int(np.argmax(there.weights))  # it takes over what the weight at zero leaves
             direction = direction.copy()
             direction[top] += direction[first]
             direction[first] = 0.0
             here = there
-        return self._search(problem, here, direction, float(room.min()), there, tol)
+        return self._search(run, here, direction, float(room.min()), there, tol)
 
-    def _search(self, problem: Problem, here: Step, direction: np.ndarray, end: float, there: Step, tol: float) -> Step:
+    def _search(self, run: Run, here: Step, direction: np.ndarray, end: float, there: Step, tol: float) -> Step:
         """Return a low point between `here` and `there`, where the slope has all but gone."""
-        best = here if len(here.quad) else problem.certify(here.weights, here.states)
+        best = here if len(here.quad) else run.problem.certify(here.weights, here.states)
         low, slope = 0.0, -0.5 * float(best.quad @ direction)
         if not slope < 0:  # certified anew, the direction leads nowhere
             return best
@@ -72,10 +72,10 @@ class Simple(Solver):
         for _ in range(30):
             length = float(np.clip(guess, low + 0.02 * (end - low), end - 0.02 * (end - low)))
             weights = np.maximum(here.weights + length * direction, 0.0)
-            trial = problem.solve(weights / weights.sum(), best.states, tol)
+            trial = run.solve(weights / weights.sum(), best.states, tol)
             at = -0.5 * float(trial.quad @ direction)
             best = trial if trial.upper < best.upper else best
-            if (abs(at) <= goal and best is trial) or problem.out_of_time():
+            if (abs(at) <= goal and best is trial) or run.out_of_time():
                 break
             if at > 0 or trial.upper == np.inf:
                 end, guess = length, 0.5 * (low + length)

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from ..errors import InputError
 from ..norms import Fixed
 from .alignment import Moments, Pairs
-from .base import Problem, Solver, Steps
+from .base import Problem, Run, Solver, Steps
 from .leave_one_out import left_out_squares
 
 METHODS = ("ridge", "alignment", "joint_alignment", "differences", "pairs", "auto")
@@ -125,12 +125,12 @@ class TwoStage(Solver):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def steps(self, problem: Problem) -> Steps:
+    def steps(self, problem: Problem, run: Run) -> Steps:
         stage = self.first_stage(problem)
         weights = problem.norm.start(problem.gram.n_terms) if stage is None else stage.weights
         states = None
         while True:
-            step = problem.solve(weights, states, problem.tol)
+            step = run.solve(weights, states, problem.tol)
             yield step
             if all(state.gap <= problem.tol for state in step.states):  # what gap is left belongs to the weights
                 return
@@ -138,25 +138,27 @@ class TwoStage(Solver):
 
     def first_stage(self, problem: Problem) -> FirstStage | None:
         """Return the weights of stage one; None where the norm leaves nothing to choose."""
-        self._check(problem)
+        self._check_options(problem)
         if isinstance(problem.norm, Fixed):
             return None
-        points, known, stages = self._points(problem), {}, []
+        points, known, stages = self._samples_and_targets(problem), {}, []
         for method, power in CANDIDATES if self.method == "auto" else [(self.method, self.power)]:
             centred = self.target != "product" or method in ("alignment", "joint_alignment")
             if centred not in known:
                 pairs = Pairs(problem.gram, *points, centred, self.diagonal)
                 known[centred] = pairs, pairs.moments()
-            stages.append(self._stage(problem, method, power, *known[centred]))
+            stages.append(self._first_stage_by(problem, method, power, *known[centred]))
         return stages[0] if len(stages) == 1 else _least_missed(problem, stages)
 
-    def _stage(self, problem: Problem, method: str, power: float, pairs: Pairs, moments: Moments) -> FirstStage:
-        weights, ridge = self._weigh(method, power, pairs, moments)
+    def _first_stage_by(
+        self, problem: Problem, method: str, power: float, pairs: Pairs, moments: Moments
+    ) -> FirstStage:
+        weights, ridge = self._weights_by(method, power, pairs, moments)
         if moments.alignment(weights) > ROUNDING:
             return FirstStage(problem.norm.scaled(weights), moments, ridge, method)
         return FirstStage(problem.norm.start(len(weights)), moments, ridge, method, NOTHING_ALIGNED)
 
-    def _check(self, problem: Problem) -> None:
+    def _check_options(self, problem: Problem) -> None:
         for name, value, known in (("method", self.method, METHODS), ("target", self.target, TARGETS)):
             if value not in known:
                 raise InputError(f"{name} of TwoStage must be one of {known}; got {value!r}.")
@@ -179,9 +181,9 @@ class TwoStage(Solver):
             what = 'target="balanced"' if self.target == "balanced" else 'method="pairs"'
             raise InputError(f'{what} of TwoStage is for class labels; for numbers use method="ridge".')
 
-    def _points(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _samples_and_targets(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the samples whose pairs count, all or those that represent the others; their shares and targets."""
-        share, Y = _share(problem), np.column_stack([machine.y for machine in problem.machines])
+        share, Y = _sample_shares(problem), np.column_stack([machine.y for machine in problem.machines])
         some = np.arange(problem.gram.n)
         if self.compress is not None:
             if getattr(self.compress, "kernel", None) is None and not _are_numbers(problem):
@@ -195,9 +197,9 @@ class TwoStage(Solver):
             chosen = clone(self.compress).fit(problem.gram.X, classes.astype(str) if _are_labels(problem) else Y[:, 0])
             some = chosen.representatives_
             share = np.bincount(chosen.labels_, weights=share, minlength=len(some))
-        return some, share, _ideal(Y[some], share, self.target, _are_labels(problem))
+        return some, share, _ideal_targets(Y[some], share, self.target, _are_labels(problem))
 
-    def _weigh(self, method: str, power: float, pairs: Pairs, moments: Moments) -> tuple[np.ndarray, float]:
+    def _weights_by(self, method: str, power: float, pairs: Pairs, moments: Moments) -> tuple[np.ndarray, float]:
         """Return the weights, not yet scaled to the norm, and the ridge that was used."""
         if method == "alignment":
             each = np.maximum(moments.each(), 0.0)
@@ -244,7 +246,7 @@ class TwoStage(Solver):
         for step in range(n_steps):
             rows, cols = (rng.choice(n, batch, p=p) for _ in range(2))
             Z = pairs.block(rows, cols)
-            t = np.where(_same(pairs.Y, rows, cols), 1.0, -1.0).ravel()
+            t = np.where(_same_class(pairs.Y, rows, cols), 1.0, -1.0).ravel()
             short = t * (w @ Z) < 1.0
             slope = ridge * w - Z[:, short] @ t[short] / len(t)
             w = np.maximum(w - slope / ((ridge + size) + ridge * step), 0.0)
@@ -286,7 +288,7 @@ def gcv_ridge(values: np.ndarray, rotated: np.ndarray, tt: float, n_points: int)
     return float(grid[np.argmin(np.maximum(rss, 0.0) / np.maximum(1.0 - df / n_points, 1e-12) ** 2)])
 
 
-def _share(problem: Problem) -> np.ndarray:
+def _sample_shares(problem: Problem) -> np.ndarray:
     """Return how much every sample counts, from its cost: a weight of 2 is the same as being there twice."""
     return np.mean([machine.C / machine.C.mean() for machine in problem.machines], axis=0)
 
@@ -299,7 +301,7 @@ def _are_numbers(problem: Problem) -> bool:
     return all(leaf.reads == "numbers" for term in problem.gram.terms for leaf in term.leaves())
 
 
-def _ideal(Y: np.ndarray, share: np.ndarray, target: str, labels: bool) -> np.ndarray:
+def _ideal_targets(Y: np.ndarray, share: np.ndarray, target: str, labels: bool) -> np.ndarray:
     """Return Y such that Y Y' is the ideal kernel, but for centring."""
     if target == "balanced":
         positive = np.where(Y > 0, share[:, None], 0.0).sum(axis=0)
@@ -309,6 +311,6 @@ def _ideal(Y: np.ndarray, share: np.ndarray, target: str, labels: bool) -> np.nd
     return 0.5 * (Y + 1.0) if labels and Y.shape[1] > 1 else Y
 
 
-def _same(Y: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+def _same_class(Y: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     """Say for every pair whether both are of one class."""
     return (Y[rows][:, None, :] == Y[cols][None, :, :]).all(axis=2)

@@ -16,7 +16,7 @@ from ..kernels import RBF
 from ..norms import Fixed
 from ..parallel import blocks
 from ..views import ArrayViews
-from .base import Problem, Step
+from .base import Problem, Run, Step
 from .hessian import bordered_solve, free_samples
 
 #: Bytes of derivatives that are computed at a time.
@@ -120,7 +120,7 @@ class Scale:
     def value(self, K: np.ndarray) -> float:
         """Return the factor of K."""
         p = self.share / self.share.sum()
-        return 1.0 if self.scaling is None else self._unit() / max(1.0 - float(p @ K @ p), 1e-12)
+        return 1.0 if self.scaling is None else self._unit_of_scaling() / max(1.0 - float(p @ K @ p), 1e-12)
 
     def derivatives(self, K: np.ndarray, along: Callable[[np.ndarray], Along]) -> tuple[np.ndarray, np.ndarray]:
         """Return the factor's gradient and Hessian in log gamma, where `along` gives the derivatives of a'K a."""
@@ -128,10 +128,12 @@ class Scale:
         dv, ddv = -shared.first, -shared.second
         if self.scaling is None:
             return np.zeros_like(dv), np.zeros_like(ddv)
-        inverse = self.value(K) / self._unit()
-        return -self._unit() * inverse**2 * dv, self._unit() * inverse**2 * (2.0 * inverse * np.outer(dv, dv) - ddv)
+        inverse = self.value(K) / self._unit_of_scaling()
+        return -self._unit_of_scaling() * inverse**2 * dv, self._unit_of_scaling() * inverse**2 * (
+            2.0 * inverse * np.outer(dv, dv) - ddv
+        )
 
-    def _unit(self) -> float:
+    def _unit_of_scaling(self) -> float:
         return 1.0 / float(self.share.sum()) if self.scaling == "trace" else 1.0
 
 
@@ -168,7 +170,7 @@ def _descend(
         gain = point.step.upper - better.step.upper
         point, theta = better, target
         history.append(point.step.upper)
-        if gain <= tol * abs(point.step.upper) or point.problem.out_of_time():
+        if gain <= tol * abs(point.step.upper) or point.run.out_of_time():
             break
     return theta, history
 
@@ -192,18 +194,18 @@ class _Point:
         self.K = squared_distances(wide, np.ascontiguousarray(wide.T))
         np.exp(np.negative(self.K, out=self.K), out=self.K)
         gram = DenseGram([RBF()], ArrayViews(np.zeros((n, 1))), [self.K], factors=np.array([scale.value(self.K)]))
-        self.problem = Problem(gram, machines, Fixed(), tol=1e-6, deadline=deadline)
-        self.step = self.problem.solve(np.ones(1), None if start is None else start.states, 1e-8)
+        self.run = Run(Problem(gram, machines, Fixed(), tol=1e-6, deadline=deadline))
+        self.step = self.run.solve(np.ones(1), None if start is None else start.states, 1e-8)
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient and Hessian of the objective in log gamma."""
         d = len(self.gamma)
         # the factor depends on the widths too
-        scale, (ds, dds) = self.scale.value(self.K), self.scale.derivatives(self.K, self._along)
+        scale, (ds, dds) = self.scale.value(self.K), self.scale.derivatives(self.K, self._derivatives_along)
         gradient, hessian = np.zeros(d), np.zeros((d, d))
-        for machine, state in zip(self.problem.machines, self.step.states, strict=True):
+        for machine, state in zip(self.run.problem.machines, self.step.states, strict=True):
             a = state.coef
-            found, quad = self._along(a), float(a @ (self.K @ a))
+            found, quad = self._derivatives_along(a), float(a @ (self.K @ a))
             first, second = found.first, found.second
             gradient -= 0.5 * (scale * first + quad * ds)
             hessian -= 0.5 * (scale * second + np.outer(ds, first) + np.outer(first, ds) + quad * dds)
@@ -213,7 +215,7 @@ class _Point:
                 hessian += bordered_solve(scale * self.K[np.ix_(F, F)], ridge, Q)
         return gradient, hessian
 
-    def _along(self, a: np.ndarray) -> Along:
+    def _derivatives_along(self, a: np.ndarray) -> Along:
         """Return the derivatives of K a and of a'K a, a few rows of K at a time: ∂K = D · K has n² d numbers."""
         (n, d), X = self.X.shape, self.X
         each, second = np.empty((n, d)), np.zeros((d, d))

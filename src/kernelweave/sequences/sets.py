@@ -211,7 +211,7 @@ class SequenceSet:
                 return self._slice(slice(start, max(start, stop)))
             indices = np.arange(start, stop, step)
         chosen = row_indices(indices, self.n)
-        return self._take(chosen) if chosen.size else self._slice(slice(0, 0))
+        return self._rows_of(chosen) if chosen.size else self._slice(slice(0, 0))
 
     def _index(self, i: int) -> int:
         if not -self.n <= i < self.n:
@@ -231,7 +231,7 @@ class SequenceSet:
             unknown = unknown[np.searchsorted(unknown, first) : np.searchsorted(unknown, end)] - first
         return self._like(buffer, part.stop - part.start, offsets, unknown, self.source, self._at + low)
 
-    def _take(self, rows: np.ndarray) -> SequenceSet:
+    def _rows_of(self, rows: np.ndarray) -> SequenceSet:
         if self.length is not None:
             width = self._raw.size // self.n
             buffer = self._checked(rows * width, rows * width + width).reshape(self.n, width)[rows].reshape(-1)

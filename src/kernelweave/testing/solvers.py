@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
-from ..dual import DualSolver, DualState, Machine
-from ..gram import CachedGram, DenseGram, Gram, LinaddGram
+from ..dual import UNLIMITED, DualSolver, DualState, Machine
+from ..gram import CachedGram, Combined, DenseGram, Gram, LinaddGram
 from ..kernels import RBF, Linear, WeightedDegree
 from ..losses import LOSSES, BoxQP, Loss, SmoothLoss
 from ..mkl import Problem, Result, Solver, run
@@ -117,15 +117,15 @@ def check_dual_solver(solver: DualSolver) -> None:
         assert np.isclose(state.upper, exact, rtol=1e-6, atol=1e-8), (
             f"{name}: objective {state.upper:.9g}, but the optimum is {exact:.9g}"
         )
-        again = solver.step(machine, K, solver.start(machine, K, state.coef)).certified(machine)
+        again = solver.step(machine, K, solver.start(machine, K, state.coef), UNLIMITED).certified(machine)
         assert again.gap <= 1e-3, f"{name}: a start at the optimum leaves it; gap {again.gap:.3g}"
 
 
-def _solved(solver: DualSolver, machine: Machine, K: object) -> DualState:
-    state = solver.start(machine, K).certified(machine)  # type: ignore[arg-type]
+def _solved(solver: DualSolver, machine: Machine, K: Combined) -> DualState:
+    state = solver.start(machine, K).certified(machine)
     for _ in range(500):
         before = (state.coef.copy(), state.f.copy())
-        new = solver.step(machine, K, state).certified(machine)  # type: ignore[arg-type]
+        new = solver.step(machine, K, state, UNLIMITED).certified(machine)
         same = np.array_equal(before[0], state.coef) and np.array_equal(before[1], state.f)
         assert same, f"{type(solver).__name__}: step changes the state it was given"
         state = new

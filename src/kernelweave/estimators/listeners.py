@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..kernels import Kernel
 from ..mkl import Problem, Result, Step
 from ..norms import Fixed
-from ..progress import Callback, Progress, compiling
+from ..progress import Callback, FitProgress, compiling
 from ..views import Views
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ FREE_PARAMETERS = ("dual", "tol", "max_iter", "max_seconds", "warm_start", "memo
 
 
 @dataclass
-class Watch:
+class Listeners:
     """The callbacks and the checkpoint of one fit.
 
     Parameters
@@ -40,7 +40,7 @@ class Watch:
     checkpoint: str | os.PathLike | Checkpoint | None = None
     callbacks: Sequence[Callback] = ()
     keeper: Keeper | None = field(default=None, init=False)
-    progress: Progress = field(init=False)
+    progress: FitProgress = field(init=False)
     #: The files that samples are mapped from.
     files: list[MappedFile] = field(default_factory=list, init=False)
 
@@ -54,7 +54,7 @@ class Watch:
 
     def begin(self, model: Any, kernel: Kernel, X: Views, machines: Sequence[Machine], n_problems: int) -> None:
         """Start the clock, and open the checkpoint, which has to be of the same fit."""
-        self.progress = Progress(self.callbacks, model.tol, n_problems)
+        self.progress = FitProgress(self.callbacks, model.tol, n_problems)
         self.files = mapped_files(kernel, X)
         if self.checkpoint is not None:
             from ..io.checkpoint import as_checkpoint  # here, because most fits need none of the readers and writers
@@ -66,13 +66,13 @@ class Watch:
             targets, C = [machine.y for machine in machines], machines[0].C
             self.keeper = Keeper(as_checkpoint(self.checkpoint), fingerprint(parameters, kernel, X, targets, C))
 
-    def attach(self, problem: Problem, number: int) -> dict[str, Any]:
-        """Start a problem where it stood; return what `run` is to call."""
+    def attach(self, problem: Problem, number: int) -> tuple[Problem, dict[str, Any]]:
+        """Return a problem that starts where it stood, and what `run` is to call."""
         keeper, progress = self.keeper, self.progress
         last: list[DualState] = []
         progress.begin(number, len(problem.machines), problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed))
         if keeper is not None:
-            problem.start = keeper.start(number, problem) or problem.start
+            problem = replace(problem, start=keeper.start(number, problem) or problem.start)
 
         def inside(machine: int, state: DualState, weights: np.ndarray) -> None:
             check_unchanged(self.files)
@@ -86,8 +86,7 @@ class Watch:
             if keeper is not None:
                 keeper.step(number, step)
 
-        problem.watch = inside
-        return {"keep": keep, "callback": lambda entry: progress.step(entry, last)}
+        return problem, {"keep": keep, "watch": inside, "callback": lambda entry: progress.step(entry, last)}
 
     def end(self, results: list[Result]) -> None:
         """Read what is mapped once more, and close the checkpoint."""
