@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import naive
 from kernelweave import RBF, InputError, Linear, clock
-from kernelweave.dual import Machine
+from kernelweave.dual import Chunking, Machine
 from kernelweave.gram import DenseGram
 from kernelweave.losses import LOSSES, Hinge
-from kernelweave.mkl import SOLVERS, Problem, Solver, as_solver, choose, run
+from kernelweave.mkl import SOLVERS, Problem, SILPChunking, Solver, as_solver, choose, run, silp_chunking
 from kernelweave.mkl.master_lp import MasterLP
 from kernelweave.norms import LpNorm, Simplex, as_norm
 from kernelweave.testing import check_solver
@@ -210,3 +210,28 @@ def test_the_master_bounds_every_weight(n_terms, seed):
         assert own == pytest.approx(bound, rel=1e-6)
         for other in rng.dirichlet(np.ones(n_terms), 50):
             assert max(linear - 0.5 * other @ quad for linear, quad in cuts) >= bound - 1e-12
+
+
+def test_chunking_takes_its_cuts_from_what_it_keeps(monkeypatch):
+    """A cut costs no pass over the support, and its numbers are those of such a pass, or just above."""
+    monkeypatch.setattr(silp_chunking, "REFRESH", 7)
+    problem = problem_of(Hinge(), Simplex(), n=60)
+    calls = []
+    monkeypatch.setattr(DenseGram, "quad", lambda self, coef: calls.append(coef))
+    seen, certify = [], Problem.certify
+
+    def certified(self, weights, states, quad=None):
+        step = certify(self, weights, states, quad)
+        seen.append((step.coef, step.quad))
+        return step
+
+    monkeypatch.setattr(Problem, "certify", certified)
+    result = run(SILPChunking(), replace(problem, dual=Chunking(4)), max_iter=3000)
+    assert result.converged
+    assert len(seen) > 3 * 7
+    assert not calls
+    Ks = [term.compute(problem.gram.X, None) for term in problem.gram.terms]
+    for coef, quad in seen:
+        exact = np.array([float(coef[:, 0] @ K @ coef[:, 0]) for K in Ks])
+        np.testing.assert_allclose(quad, exact, rtol=1e-11, atol=1e-13)
+        assert (quad >= exact * (1 - 1e-14)).all()

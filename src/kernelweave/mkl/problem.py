@@ -81,22 +81,27 @@ class Problem:
         """Return how well the machines are to be solved while the outer gap is `gap`: a third of it."""
         return float(np.clip(gap, self.tol, 0.1)) / 3.0
 
-    def certify(self, weights: np.ndarray, states: tuple[DualState, ...]) -> Step:
-        """Return the step that these states make, with both bounds of the whole problem."""
-        coef = np.column_stack([state.coef for state in states])
+    def certify(self, weights: np.ndarray, states: tuple[DualState, ...], quad: np.ndarray | None = None) -> Step:
+        """Return the step that these states make, with both bounds of the whole problem.
+
+        `quad` is given by solvers that keep K_m coef; no quad[m] may be less than coef' K_m coef.
+        """
         step = uncertified(weights, states)
-        if self.gram.n_terms == 1 and weights[0] > 0:  # f = weight · K coef is at hand
-            quad = np.array([sum(float(state.coef @ state.f) for state in states) / weights[0]])
-        else:
-            quad = self.gram.quad(coef)
-        found = self._with_bounds(step, quad)
+        found = self._with_bounds(step, self._quad(step) if quad is None else quad)
         if not self.gram.single:
             return found
         # so far this holds for the rounded matrices only
+        coef = step.coef
         safe = self._with_bounds(step, self.gram.safe_quad(coef))
         if relative_gap(safe.upper, safe.lower) > self.tol >= relative_gap(found.upper, found.lower):
             safe = self._with_bounds(step, self.gram.safe_quad(coef, exact=True))
         return safe
+
+    def _quad(self, step: Step) -> np.ndarray:
+        if self.gram.n_terms > 1 or step.weights[0] <= 0:
+            return self.gram.quad(step.coef)
+        # f = weight · K coef is at hand
+        return np.array([sum(float(state.coef @ state.f) for state in step.states) / step.weights[0]])
 
     def _with_bounds(self, step: Step, quad: np.ndarray) -> Step:
         # coef' K_m coef may be next to nothing beside what it is summed up from, coef_i² K_ii, as at very high C

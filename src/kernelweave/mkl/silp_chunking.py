@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 
@@ -10,14 +11,19 @@ from ..dual import DualState, Effort, as_dual
 from ..norms import Polyhedral
 from .base import Problem, Run, Solver, Steps, with_lower
 from .master_lp import MasterLP
+from .problem import EPSILON
+
+#: After how many steps K_m coef is computed anew.
+REFRESH = 100
 
 
 class SILPChunking(Solver):
     """SILP with the linear program inside the dual solver (Sonnenburg et al. 2006, algorithm 2).
 
     After every step of the dual solver, its coef makes a cut, if that cut says something new at the
-    present weights. K_m coef is kept for every term, so changing the weights costs one weighted sum
-    and no kernel.
+    present weights. K_m coef is kept for every term and follows the samples that move, so that changing the weights
+    costs one weighted sum and a cut one product, coef · K_m coef: no kernel, however large the support. Every
+    `REFRESH` steps all of it is computed anew, and until then what rounding may hide counts against the lower bound.
 
     Parameters
     ----------
@@ -43,13 +49,17 @@ class SILPChunking(Solver):
         given = [None] * len(duals) if problem.start is None else [state.coef for state in problem.start.states]
         states = [d.start(m, K, coef) for d, m, coef in zip(duals, problem.machines, given, strict=True)]
         each = [problem.gram.apply_each(state.coef) for state in states]
-        while True:
+        for number in count(1):
+            age = number % REFRESH
             for i, machine in enumerate(problem.machines):
                 machine = machine.at(K)
                 moved = duals[i].step(machine, K, states[i], effort)
-                each[i] = each[i] + problem.gram.apply_each(moved.coef - states[i].coef)
+                if age:
+                    each[i] += problem.gram.apply_each(moved.coef - states[i].coef)
+                else:
+                    each[i] = problem.gram.apply_each(moved.coef)
                 states[i] = replace(moved, f=weights @ each[i], exact=False).certified(machine)
-            step = problem.certify(weights, tuple(states))
+            step = problem.certify(weights, tuple(states), None if problem.gram.single else _quad(states, each, age))
             run.n_solves += 1
             gap = yield with_lower(step, bound, master.cuts())
             value = step.linear - 0.5 * float(weights @ step.quad)
@@ -62,6 +72,14 @@ class SILPChunking(Solver):
                 theta = master.value
                 K = run.combined(weights)
                 states = [replace(s, f=weights @ e, final=False) for s, e in zip(states, each, strict=True)]
+
+
+def _quad(states: list[DualState], each: list[np.ndarray], age: int) -> np.ndarray:
+    """Return coef · K_m coef of every term, at the least what it is, with K_m coef carried along for `age` steps."""
+    total = np.zeros(len(each[0]))
+    for state, products in zip(states, each, strict=True):
+        total += products @ state.coef + age * EPSILON * (np.abs(products) @ np.abs(state.coef))
+    return total
 
 
 def _all_solved(states: list[DualState], tol: float) -> bool:
