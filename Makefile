@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types docs bench certify fuzz clean
+.PHONY: help demo test lint types docs bench certify fuzz release clean
 
 help: ## show this list
 	@echo "Usage: make TARGET [ARGS=\"...\"]"
@@ -41,6 +41,9 @@ certify: .venv/test.stamp ## check certificates on random problems against a con
 fuzz: .venv/test.stamp ## feed damaged files to all readers; for longer: make fuzz ARGS="--inputs 100000 model"
 	@$(BIN)/python fuzz/run.py $(ARGS)
 
+release: .venv/release.stamp ## build the sdist and the wheel, and try both in new environments
+	@$(BIN)/python packaging/release.py $(ARGS)
+
 clean: ## remove .venv and everything that was built
 	@rm -rf .venv build dist fuzz/found docs/_build docs/gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	@find src tests docs examples benchmarks fuzz -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
@@ -62,6 +65,11 @@ clean: ## remove .venv and everything that was built
 .venv/lint.stamp: pyproject.toml | .venv/base.stamp
 	@echo "Installing what 'make lint' needs"
 	@$(PIP) install --group lint
+	@touch $@
+
+.venv/release.stamp: pyproject.toml | .venv/base.stamp
+	@echo "Installing what 'make release' needs"
+	@$(PIP) install --group release
 	@touch $@
 
 .venv/%.stamp: pyproject.toml | .venv/base.stamp
