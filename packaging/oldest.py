@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+#: What tests bring along, as old as the oldest dependencies: these do not know newer tables.
+COMPANIONS = ["pandas>=2.2"]
 
 
 def oldest(requirements: list[str]) -> list[str]:
@@ -23,4 +25,4 @@ def _full(version: str) -> str:
 if __name__ == "__main__":
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = [one for some in project["optional-dependencies"].values() for one in some]
-    print("\n".join(oldest(project["dependencies"] + extras)))
+    print("\n".join(oldest(project["dependencies"] + extras + COMPANIONS)))
