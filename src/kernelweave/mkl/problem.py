@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dual import DualSolver, DualState, Machine
 from ..gram import Gram
+from ..gram.rounding import safe_quad
 from ..norms import WeightNorm
 from ..progress import relative_gap
 
@@ -88,18 +89,18 @@ class Problem:
         """
         step = uncertified(weights, states)
         found = self._with_bounds(step, self._quad(step) if quad is None else quad)
-        if not self.gram.single:
+        if not self.gram.held.single:
             return found
         # so far this holds for the rounded matrices only
         coef = step.coef
-        safe = self._with_bounds(step, self.gram.safe_quad(coef))
+        safe = self._with_bounds(step, safe_quad(self.gram, coef))
         if relative_gap(safe.upper, safe.lower) > self.tol >= relative_gap(found.upper, found.lower):
-            safe = self._with_bounds(step, self.gram.safe_quad(coef, exact=True))
+            safe = self._with_bounds(step, safe_quad(self.gram, coef, exact=True))
         return safe
 
     def _quad(self, step: Step) -> np.ndarray:
         if self.gram.n_terms > 1 or step.weights[0] <= 0:
-            return self.gram.quad(step.coef)
+            return self.gram.quad(step.coef).sum(axis=1)
         # f = weight · K coef is at hand
         return np.array([sum(float(state.coef @ state.f) for state in step.states) / step.weights[0]])
 

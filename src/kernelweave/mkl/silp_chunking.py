@@ -59,7 +59,8 @@ class SILPChunking(Solver):
                 else:
                     each[i] = problem.gram.apply_each(moved.coef)
                 states[i] = replace(moved, f=weights @ each[i], exact=False).certified(machine)
-            step = problem.certify(weights, tuple(states), None if problem.gram.single else _quad(states, each, age))
+            kept = None if problem.gram.held.single else _quad(states, each, age)
+            step = problem.certify(weights, tuple(states), kept)
             run.n_solves += 1
             gap = yield with_lower(step, bound, master.cuts())
             value = step.linear - 0.5 * float(weights @ step.quad)
