@@ -49,8 +49,8 @@ class ActiveSet(Coordinate):
         state = state if np.isfinite(state.upper) else state.certified(machine)
         few, room = min(self.n_start, most_samples(K.gram, START_BYTES)), max(effort.bytes, SPARE_BYTES)
         rows = self._next_active(machine.qp, state, few, most_samples(K.gram, room))
-        # the support alone may take more than there is
-        if K.gram.coordinate_bytes(len(rows)) > room:
+        # the support alone may take more than there is; and where descent gets nowhere, SMO does
+        if K.gram.coordinate_bytes(len(rows)) > room or (effort.sure and Chunking().fits(machine)):
             return Chunking().step(machine, K, state, effort)
         if len(rows) == K.n:
             return self.step_on_all(machine, K, state, effort)

@@ -92,7 +92,9 @@ class MKLRegressor(RegressorMixin, BaseMKL):
     def _loss(self) -> Loss:
         loss = as_loss(self.loss, ("numbers",), epsilon=self.epsilon)
         if self.epsilon != EPSILON and getattr(loss, "epsilon", self.epsilon) != self.epsilon:
-            raise InputError(f"epsilon={self.epsilon!r} and loss={self.loss!r} contradict each other; give one of them.")
+            raise InputError(
+                f"epsilon={self.epsilon!r} and loss={self.loss!r} contradict each other; give one of them."
+            )
         return loss
 
     def predict(self, X: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import clock
-from ..errors import InputError, InternalError
+from ..errors import InputError, InternalError, TimeLimitError
 from ..kernels import Kernel
 from ..progress import relative_gap
 from .machines import DualWatch, Run
@@ -146,6 +146,10 @@ def run(
         if best is None:
             raise
         this.interrupted, reason = True, "interrupted"
+    except TimeLimitError:  # on the way to better weights
+        if best is None:
+            raise
+        reason = "max_seconds"
     finally:
         steps.close()
     assert best is not None
