@@ -210,3 +210,106 @@ def test_a_compiled_call_finishes_before_a_handler_raises():
         assert heard == [signal.SIGINT] * 3
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def interrupting(monkeypatch):
+    """Let a function press Ctrl-C when it is called for the n-th time."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt(owner, name, at=1):
+        real, calls = getattr(owner, name), []
+
+        def pressed(*args, **options):
+            calls.append(name)
+            if len(calls) == at:
+                signal.raise_signal(signal.SIGINT)
+            return real(*args, **options)
+
+        monkeypatch.setattr(owner, name, pressed)
+        return calls
+
+    yield interrupt
+    signal.signal(signal.SIGINT, before)
+
+
+KEPT = """
+from kernelweave._fast import jit
+
+@jit
+def double(x):
+    return x + x
+"""
+
+
+def loaded(path):
+    """Return the function of a file, as a later process would: with nothing compiled yet."""
+    space = {"__name__": "kept", "__file__": str(path)}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    return space["double"]
+
+
+@pytest.mark.parametrize("name", ["_load_index", "_load_data"])
+def test_a_function_is_read_from_its_file_before_an_interrupt_is_heard(name, interrupting, tmp_path):
+    from kernelweave._fast.kept import CheckedFiles
+
+    path = tmp_path / "kept.py"
+    path.write_text(KEPT)
+    assert loaded(path)(1.0) == 2.0
+    again = loaded(path)
+    calls = interrupting(CheckedFiles, name)
+    with pytest.raises(KeyboardInterrupt):
+        again(1.0)
+    assert calls
+    assert again.stats.cache_hits, "it was read all the same"
+    assert again(1.0) == 2.0
+
+
+@pytest.mark.parametrize("at", [1, 5, 20])
+def test_a_compiler_hears_an_interrupt_between_two_passes(at, interrupting, tmp_path):
+    from numba.core.compiler_machinery import PassManager
+
+    path = tmp_path / "kept.py"
+    path.write_text(KEPT)
+    double = loaded(path)
+    calls = interrupting(PassManager, "_runPass", at)
+    with pytest.raises(KeyboardInterrupt):
+        double(1.0)
+    assert len(calls) == at, "it did not go on"
+    assert not double.signatures
+    assert double(1.0) == 2.0
+
+
+#: Ctrl-C comes when this module is imported for the first time; the same is then tried again.
+IMPORT = """
+import signal, sys
+import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == MODULE and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+X, y = np.random.default_rng(0).standard_normal((20, 2)), np.repeat([1, -1], 10)
+
+def work():
+    from kernelweave import MKLClassifier
+    from kernelweave.kernels import RBF
+    return MKLClassifier(RBF()).fit(X, y).converged_
+
+try:
+    work()
+except KeyboardInterrupt:
+    print("interrupted")
+print(work())
+"""
+
+
+@pytest.mark.parametrize("module", ["numba.core.types", "numba.core.registry"])
+def test_row_10_numba_survives_an_interrupt_of_its_import(module):
+    script = IMPORT.replace("MODULE", repr(module))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "interrupted\nTrue\n", done.stdout + done.stderr

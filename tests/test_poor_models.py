@@ -5,11 +5,17 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave import MKLClassifier, MKLRegressor
+from kernelweave import MKLClassifier, MKLOneClass, MKLRegressor
 from kernelweave.dual import Machine
+from kernelweave.errors import DataWarning
+from kernelweave.gram import bind
 from kernelweave.kernels import RBF, Linear, Polynomial
-from kernelweave.losses import Logistic, SmoothHinge
+from kernelweave.losses import Hinge, Logistic, OneClass, SmoothHinge
+from kernelweave.mkl import Problem
+from kernelweave.norms import Fixed
+from kernelweave.views import as_views
 
 #: CPU seconds: far above what any of these takes, and below what they took without an end.
 GUARD = 60.0
@@ -69,3 +75,39 @@ def test_conjugates_keep_their_digits_next_to_zero(loss):
     # sup over z of u z − log(1 + e^z) is u log u + (1 − u) log(1 − u), and the latter is −u but for u²/2
     expected = -loss._margin * u + (u * np.log(u) - u) / loss.sigma
     assert np.allclose(loss.conjugate_each(np.ones(3), -u), expected, rtol=1e-8, atol=0.0)
+
+
+def around(shift, n=200):
+    """Samples around the origin, or beside it."""
+    return np.random.default_rng(0).standard_normal((n, 5)) + shift
+
+
+@pytest.mark.parametrize("nu", [1e-6, 0.01, 0.1, 0.5])
+@pytest.mark.parametrize("kernel", [Linear(), Linear() + Linear().on([0, 1])], ids=["one", "two"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_an_optimum_of_zero_is_proven_and_told(nu, kernel, scale):
+    model = MKLOneClass(kernel, nu=nu, scaling=None)
+    with pytest.warns(DataWarning, match="The optimum is 0") as caught:
+        model.fit(around(0.0) * scale)
+    assert not [one for one in caught if issubclass(one.category, ConvergenceWarning)]
+    assert model.converged_
+    assert max(abs(model.objective_), abs(model.lower_bound_)) < 1e-12 * scale**2
+
+
+@pytest.mark.parametrize("shift", [1e-3, 1e-2, 1.0])
+def test_a_small_optimum_that_is_not_zero_is_held_to_its_own_digits(shift):
+    X = np.abs(around(0.0)) + shift  # all on one side of the origin
+    X[0, 0] = 1e3  # a sample beside which the optimum is next to nothing
+    model = MKLOneClass(Linear(), nu=0.01, scaling=None).fit(X)
+    assert model.converged_
+    assert 0 < abs(model.objective_) < 1e-5 * X[0, 0] ** 2
+    assert model.gap_ == pytest.approx((model.objective_ - model.lower_bound_) / abs(model.objective_), abs=1e-15)
+
+
+def test_only_a_machine_with_a_total_has_a_unit():
+    X, labels, _ = noise()
+    gram = bind(Linear(), as_views(X))
+    hinge = Problem(gram, [Machine(Hinge(), labels, np.ones(len(X)))], Fixed())
+    assert hinge.unit(np.ones(1)) == 0.0
+    alone = Problem(gram, [Machine(OneClass(), labels, np.full(len(X), 0.1))], Fixed()).unit(np.ones(1))
+    assert alone == pytest.approx(1e-9 * 0.5 * (X**2).sum(axis=1).max())

@@ -33,10 +33,10 @@ class _Compiler:
         with self.lock:
             if self.registered:
                 return
-            self.registered = True
-        from numba.core import event
+            from ._fast import event  # and not from Numba itself, whose import must not be interrupted
 
-        event.register("numba:compile", _listener(self))
+            event.register("numba:compile", _listener(self))
+            self.registered = True
 
     def begin(self) -> None:
         with self.lock:
@@ -60,7 +60,7 @@ class _Compiler:
 
 
 def _listener(compiler: _Compiler) -> Any:
-    from numba.core import event
+    from ._fast import event
 
     class Listener(event.Listener):
         def on_start(self, event: Any) -> None:

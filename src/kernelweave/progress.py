@@ -120,11 +120,14 @@ def seconds_left(trend: Sequence[tuple[float, float]], tol: float) -> float | No
     return (math.log(tol) - float(g[-1])) / slope if slope < 0 else None
 
 
-def relative_gap(upper: float, lower: float) -> float:
-    """Return (upper − lower) / |upper|, and 0 where both are 0 but for rounding; infinite until both are known."""
+def relative_gap(upper: float, lower: float, unit: float = 0.0) -> float:
+    """Return (upper − lower) / max(|upper|, unit), and 0 where both are 0; infinite until both are known.
+
+    `unit` is what is as good as zero beside the numbers that an objective is summed up from (`Problem.unit`).
+    """
     if not (math.isfinite(upper) and math.isfinite(lower)):
         return math.inf
-    return max(0.0, upper - lower) / max(abs(upper), 1e-300)
+    return max(0.0, upper - lower) / max(abs(upper), unit, 1e-300)
 
 
 def printer(verbose: int) -> Callback | None:

@@ -22,6 +22,8 @@ from .oracle import Question
 #: What rounding may do to an objective, relative to it, beside what it does to the decision values.
 ROUNDING = 1e-7
 EPS, EPS32 = np.finfo(np.float64).eps, np.finfo(np.float32).eps
+#: An optimum below this share of what one sample alone would come to has no digits of its own.
+AS_ZERO = 1e-9
 #: Where C is learned, its upper end leaves this ridge, in shares of the least varied term.
 LEAST_RIDGE = 1e-10
 
@@ -252,10 +254,16 @@ class Checks:
         slack = ROUNDING * abs(upper) + self.noise
         if not lower <= upper + slack:
             self.fail("lower > objective", f"{lower!r} > {upper!r}")
-        if abs(model.gap_ * abs(upper) - max(0.0, upper - lower)) > 1e-9 * abs(upper) + 1e-300:
+        size = max(abs(upper), self.unit())
+        if abs(model.gap_ * size - max(0.0, upper - lower)) > 1e-9 * size + 1e-300:
             self.fail("gap", f"gap_ {model.gap_!r} with bounds {lower!r} and {upper!r}")
         if model.converged_ and not model.gap_ <= model.tol * (1.0 + 1e-6):
             self.fail("converged", f"gap_ {model.gap_!r} above tol {model.tol!r}")
+
+    def unit(self):
+        """Return what is as good as zero for an objective, as documented: a share of one sample's alone."""
+        longest = np.einsum("mii->mi", self.inside).max(axis=1)
+        return 0.5 * AS_ZERO * self.problem.loss.total**2 * float(self.weights[0] @ longest)
 
     def constraints(self):
         """Check that weights and coefficients are where they belong."""

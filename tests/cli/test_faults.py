@@ -15,6 +15,7 @@ from kernelweave.errors import CheckpointError, InputError, MemoryBudgetError, M
 
 SPECTRUM = ["--kernel", "Spectrum(k=3)"]
 FASTA = ["fit", "pos.fa", "neg.fa", *SPECTRUM]
+TABLE = ["fit", "table.csv", "--target", "age", "--kernel", "RBF().on('gc')"]
 
 
 def test_kinds_of_errors_have_their_codes():
@@ -50,6 +51,8 @@ def test_tracebacks_on_request(monkeypatch):
         ([*FASTA, "--time-limit", "soon"], "'soon' is not a length of time"),
         ([*FASTA, "--memory", "much"], "'much' is not an amount of memory"),
         ([*FASTA, "--epsilon", "1"], "--epsilon has no meaning for classification"),
+        ([*TABLE, "--epsilon", "0.2", "--loss", "squared"], "--epsilon has no meaning for --loss squared"),
+        ([*TABLE, "--epsilon", "0.1", "--loss", "epsilon_insensitive(epsilon=0.3)"], "contradict each other"),
         ([*FASTA, "--class-weight", "heavy"], "A=2,B=1"),
         ([*FASTA, "--threads", "0"], "0 is not in the range"),
         ([*FASTA, "--nonsense"], "No such option"),

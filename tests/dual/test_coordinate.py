@@ -20,7 +20,7 @@ from kernelweave.dual import (
     choose,
 )
 from kernelweave.dual.active_set import most_samples, sample
-from kernelweave.dual.coordinate import repaired
+from kernelweave.dual.base import repaired
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import DenseGram, LinaddGram, Needs, bind
 from kernelweave.kernels.base import add_all
@@ -320,3 +320,12 @@ def test_dual_is_chosen_by_name(data):
         MKLClassifier(kernel, dual="ridge").fit(text, y)
     with pytest.raises(InputError, match="dual must be one of"):
         MKLClassifier(kernel, dual="simplex").fit(text, y)
+
+
+@pytest.mark.parametrize("dual", ["coordinate", "active_set"])
+def test_row_33_descent_that_gets_nowhere_is_left_to_smo(dual):
+    rng = np.random.default_rng(0)
+    text = ["".join(row) for row in rng.choice(list("ACGT"), (20, 8))]
+    model = MKLRegressor(Spectrum(k=1) + Spectrum(k=2), C=3e4, epsilon=0.0, norm="fixed", dual=dual)
+    model.fit(text, 100.0 * rng.standard_normal(20))  # descent alone is at a gap of .998 after minutes
+    assert model.converged_

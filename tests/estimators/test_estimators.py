@@ -32,7 +32,7 @@ from kernelweave import (
     per_feature,
 )
 from kernelweave.estimators import ESTIMATORS
-from kernelweave.losses import LOSSES
+from kernelweave.losses import LOSSES, EpsilonInsensitive
 
 KERNEL = RBF(0.2) + RBF(1.0).on([0, 1]) + Linear()
 
@@ -351,3 +351,13 @@ def test_bad_parameters_are_named(options, message, blobs):
 def test_bad_nu(nu, blobs):
     with pytest.raises(InputError, match="nu must be"):
         MKLOneClass(nu=nu).fit(blobs[0])
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive(epsilon=0.3)", EpsilonInsensitive(0.3)], ids=["text", "loss"])
+def test_two_different_epsilons_are_refused(loss, blobs):
+    X, y = blobs[0], blobs[0][:, 0]
+    with pytest.raises(InputError, match="contradict each other"):
+        MKLRegressor(loss=loss, epsilon=0.2).fit(X, y)
+    assert MKLRegressor(loss=loss, epsilon=0.3).fit(X, y).converged_
+    assert MKLRegressor(loss=loss).fit(X, y).converged_
+    assert MKLRegressor(loss="squared", epsilon=0.2).fit(X, y).converged_  # as in a search over both

@@ -22,9 +22,11 @@ from kernelweave import (
     clock,
     per_feature,
 )
+from kernelweave.dual import dual_kind
 from kernelweave.errors import KernelweaveError, TimeLimitError
-from kernelweave.gram import base, cached, dense
+from kernelweave.gram import DenseGram, base, cached, dense
 from kernelweave.kernels.precomputed import Function
+from kernelweave.mkl.base import Solver
 from kernelweave.parallel import blocks, for_blocks
 
 N = 90
@@ -91,6 +93,54 @@ def test_a_fit_that_stops_early_is_usable_or_an_error(plan, ticking, monkeypatch
     assert ends[0] == "error"
     assert ends[-1] == "model"
     assert ends == sorted(ends, key=["error", "early", "model"].index), "more time is never worse"
+
+
+class Late(Solver):
+    """Takes one step, and is then late: on its way to other weights, or with a machine in hand."""
+
+    name = "late"
+
+    def __init__(self, between):
+        self.between = between
+
+    def steps(self, problem, run):
+        weights = problem.start_weights()
+        yield run.solve(weights, None, 1e-12)
+        clock.now = lambda: math.inf
+        if self.between:
+            clock.check()
+        yield run.solve(weights, None, 1e-12)
+
+
+@pytest.mark.parametrize("between", [True, False])
+@pytest.mark.parametrize("single", [True, False])
+def test_what_was_found_before_the_end_is_not_lost(between, single, monkeypatch):
+    monkeypatch.setattr(clock, "now", clock.now)  # put back at the end
+    if single:
+        evaluate = DenseGram.compute
+        monkeypatch.setattr(DenseGram, "compute", lambda *given, **o: evaluate(*given, **o | {"dtype": np.float32}))
+    model = MKLClassifier(RBF(0.5) + Linear(), solver=Late(between), tol=1e-15, max_seconds=1000)
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model.fit(*numbers())
+    assert model.gap_ < 0.1
+    assert model.stop_reason_ == "max_seconds"
+
+
+@pytest.mark.parametrize("dual", ["coordinate", "active_set", "chunking"])
+def test_a_machine_is_certified_although_time_is_over(dual, monkeypatch):
+    here, late = clock.now, []
+
+    class Slow(dual_kind(dual)):
+        def step(self, machine, K, state, effort):
+            found = super().step(machine, K, state, effort)
+            late.append(True)
+            return found
+
+    monkeypatch.setattr(clock, "now", lambda: math.inf if late else here())
+    model = MKLClassifier(Spectrum(k=3) + Spectrum(k=2), dual=Slow(), tol=1e-15, max_seconds=1000)
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model.fit(*words())
+    assert np.isfinite(model.gap_)
 
 
 def test_what_a_kernel_costs_is_covered(ticking, monkeypatch):

@@ -47,10 +47,23 @@ def estimator(task: str, kernel: Any, y: np.ndarray | None, options: dict[str, A
     for name in ("class_weight", "epsilon", "loss"):
         if name in given and name not in own:
             raise click.UsageError(f"--{name.replace('_', '-')} has no meaning for {task}.")
+    if "epsilon" in given:
+        _check_epsilon(given["epsilon"], given.get("loss", "epsilon_insensitive"))
     if task == "classification" and "class_weight" in given:
         given["class_weight"] = class_weight(given["class_weight"], y)
     kind = {"classification": MKLClassifier, "regression": MKLRegressor, "one-class": MKLOneClass}[task]
     return kind(kernel, **{name: given[name] for name in (*shared, *own) if name in given})
+
+
+def _check_epsilon(epsilon: float, text: str) -> None:
+    """Refuse --epsilon beside a --loss that has none, or that says another one."""
+    from ..losses import as_loss
+
+    loss = as_loss(text, ("numbers",), epsilon=epsilon)
+    if not hasattr(loss, "epsilon"):
+        raise click.UsageError(f"--epsilon has no meaning for --loss {text}.")
+    if loss.epsilon != epsilon:
+        raise click.UsageError(f"--epsilon {epsilon:g} and --loss '{text}' contradict each other; give one of them.")
 
 
 def class_weight(text: str, y: Any) -> Any:

@@ -50,8 +50,8 @@ class ActiveSet(Coordinate):
         taken, room = K.gram.bytes, max(effort.bytes, SPARE_BYTES)
         few = min(self.n_start, most_samples(taken, K.n, START_BYTES))
         rows = self._next_active(machine.qp, state, few, most_samples(taken, K.n, room))
-        # the support alone may take more than there is
-        if taken.coordinates(len(rows)) > room:
+        # the support alone may take more than there is; and where descent gets nowhere, SMO does
+        if taken.coordinates(len(rows)) > room or (effort.sure and Chunking().fits(machine)):
             return Chunking().step(machine, K, state, effort)
         if len(rows) == K.n:
             return self.step_on_all(machine, K, state, effort)

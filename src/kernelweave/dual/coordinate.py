@@ -10,9 +10,10 @@ from .. import clock
 from ..errors import MemoryBudgetError
 from ..gram import Combined
 from ..gram.coordinates import Descent
-from ..losses import BoxQP, SmoothLoss
+from ..losses import SmoothLoss
 from ..memory import readable
-from .base import UNLIMITED, DualSolver, DualState, Effort, Machine
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, repaired
+from .chunking import Chunking
 
 #: Visits between two looks at the keyboard: a tenth of a second.
 BURST = 10_000
@@ -60,6 +61,8 @@ class Coordinate(DualSolver):
         return not (machine.qp.free and "blocks" in K.gram.held.coordinates)
 
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
+        if effort.sure and Chunking().fits(machine):  # where descent gets nowhere, as at a very high C
+            return Chunking().step(machine, K, state, effort)
         need = K.gram.bytes.coordinates(K.n)
         if need > effort.bytes:
             raise MemoryBudgetError(
@@ -139,24 +142,3 @@ def _repaired_and_certified(machine: Machine, descent: Descent, a: np.ndarray) -
     f = descent.f(a)
     state = DualState(a, f).certified(machine)
     return Descended(a, f, state.intercept, state.gap)
-
-
-def repaired(qp: BoxQP, a: np.ndarray) -> np.ndarray:
-    """Return coefficients that meet Σ a = total, near a: those between their bounds give way, each a share of its room.
-
-    Where they have too little room, the heavier side is scaled down.
-    """
-    off = float(a.sum()) - qp.total
-    if off == 0.0:
-        return a
-    free = (a > qp.lower) & (a < qp.upper) & (a != 0.0)
-    bound = np.minimum(np.abs(a), np.where((a > 0) == (off > 0), np.inf, np.where(off > 0, a - qp.lower, qp.upper - a)))
-    room = np.where(free, bound, 0.0)
-    side = a > 0 if off > 0 else a < 0
-    heavy = abs(float(a[side].sum()))
-    out = a.copy()
-    if room.sum() > abs(off):
-        out -= off * room / room.sum()
-    elif heavy > abs(off) and ((qp.lower <= 0) & (qp.upper >= 0))[side].all():
-        out[side] *= 1.0 - abs(off) / heavy
-    return qp.feasible(out)

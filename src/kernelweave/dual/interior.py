@@ -9,8 +9,7 @@ from scipy.linalg import lapack
 
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
-from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
-from .coordinate import repaired
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail, repaired
 from .polish import polish
 
 #: More samples than this are left to SMO: a factor of their matrix takes too long.

@@ -36,6 +36,12 @@ from .prepared_terms import Terms, identity_scale, prepare_terms
 from .trained import Trained, remember
 from .verify import is_certain, verify
 
+#: Where the optimum is 0 but for rounding.
+NOTHING_LEARNED = (
+    "The optimum is 0: the samples lie around the origin of the kernel's features, and no plane keeps most of them on "
+    "one side of it. So this machine tells nothing apart. Use a kernel such as RBF(), which has them all on one side."
+)
+
 
 class BaseMKL(BaseEstimator):
     """Binds the kernel, learns weights and machines, and keeps what prediction needs."""
@@ -207,7 +213,7 @@ class BaseMKL(BaseEstimator):
         upper, lower = sum(r.upper for r in results), sum(r.lower for r in results)
         self.objective_ = upper
         self.lower_bound_ = lower
-        self.gap_ = relative_gap(upper, lower)
+        self.gap_ = relative_gap(upper, lower, sum(r.unit for r in results))
         self.converged_ = all(result.converged for result in results)
         self.stop_reason_ = next((r.stop_reason for r in results if not r.converged), "converged")
         self.n_iter_ = sum(len(result.history) for result in results)
@@ -217,6 +223,8 @@ class BaseMKL(BaseEstimator):
     def _warn_or_raise_end(self, results: list[Result]) -> None:
         if any(result.interrupted for result in results):
             raise KeyboardInterrupt(f"fit was interrupted at a relative gap of {self.gap_:.2g}; the model is usable.")
+        if any(max(abs(result.upper), abs(result.lower)) < result.unit for result in results):
+            warnings.warn(NOTHING_LEARNED, DataWarning, stacklevel=4)
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped ({self.stop_reason_}) at a relative duality gap of {self.gap_:.2g}, "

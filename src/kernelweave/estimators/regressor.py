@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from ..errors import InputError
 from ..losses import Loss, as_loss
 from ..progress import Callback
 from ..validation import check_numbers, check_positive, check_sample_weight, check_X
 from .base import BaseMKL
+
+#: The default: what a loss that says another one overrides.
+EPSILON = 0.1
 
 
 class MKLRegressor(RegressorMixin, BaseMKL):
@@ -41,7 +45,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         C: float = 1.0,
         learn_C: bool = False,
         loss: Any = "epsilon_insensitive",
-        epsilon: float = 0.1,
+        epsilon: float = EPSILON,
         norm: Any = 1,
         solver: Any = "auto",
         dual: Any = "auto",
@@ -86,7 +90,12 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         return self
 
     def _loss(self) -> Loss:
-        return as_loss(self.loss, ("numbers",), epsilon=self.epsilon)
+        loss = as_loss(self.loss, ("numbers",), epsilon=self.epsilon)
+        if self.epsilon != EPSILON and getattr(loss, "epsilon", self.epsilon) != self.epsilon:
+            raise InputError(
+                f"epsilon={self.epsilon!r} and loss={self.loss!r} contradict each other; give one of them."
+            )
+        return loss
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted number of every sample."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import clock
-from ..errors import InputError, InternalError
+from ..errors import InputError, InternalError, TimeLimitError
 from ..kernels import Kernel
 from ..progress import relative_gap
 from .machines import DualWatch, Run
@@ -67,13 +67,15 @@ class Result:
     history: list[dict[str, Any]]
     n_solves: int
     interrupted: bool = False
+    #: What is as good as zero for the objective (`Problem.unit`).
+    unit: float = 0.0
     #: How the weights were chosen, where that was done before any machine (`Solver.first_stage`).
     stage: Any = None
 
     @property
     def gap(self) -> float:
-        """``(best upper − best lower) / |best upper|``."""
-        return relative_gap(self.upper, self.lower)
+        """``(best upper − best lower) / max(|best upper|, unit)``."""
+        return relative_gap(self.upper, self.lower, self.unit)
 
     @property
     def converged(self) -> bool:
@@ -115,7 +117,7 @@ def run(
             lower, slack = max(lower, step.lower), max(slack, step.rounding)
             if problem.convex and not problem.gram.held.single:
                 check_bounds(upper, lower, slack, problem)
-            gap = relative_gap(upper, lower)
+            gap = relative_gap(upper, lower, problem.unit(best.weights))
             last, since = (gap, 0) if gap < (HARD_GAIN if this.hard else 1.0) * last else (last, since + 1)
             history.append(
                 {
@@ -144,18 +146,23 @@ def run(
         if best is None:
             raise
         this.interrupted, reason = True, "interrupted"
+    except TimeLimitError:  # on the way to better weights
+        if best is None:
+            raise
+        reason = "max_seconds"
     finally:
         steps.close()
     assert best is not None
     best = replace(best, cuts=step.cuts, active=step.active)  # the best weights, but all that was learned on the way
+    unit = problem.unit(best.weights)
     if problem.gram.held.single:  # up to here, upper was that of rounded matrices
         best = this.exactly(best)
         upper = best.upper
         if problem.convex:
             check_bounds(upper, lower, slack, problem)
-        if reason == "converged" and relative_gap(upper, lower) > problem.tol:
+        if reason == "converged" and relative_gap(upper, lower, unit) > problem.tol:
             reason = "stalled"
-    return Result(best, upper, lower, reason, history, this.n_solves, this.interrupted)
+    return Result(best, upper, lower, reason, history, this.n_solves, this.interrupted, unit)
 
 
 def check_bounds(upper: float, lower: float, slack: float, problem: Problem) -> None:

@@ -64,8 +64,8 @@ class Run:
             given = [None] * len(self.problem.machines) if start is None else start.states
         with clock.until(np.inf):  # what a step leaves to be finished is finished: steps alone are held to the deadline
             solved = tuple(self._solve_one(i, K, state, tol) for i, state in enumerate(given))
-        self.n_solves += 1
-        return self.problem.certify(weights, solved) if certify else uncertified(weights, solved)
+            self.n_solves += 1
+            return self.problem.certify(weights, solved) if certify else uncertified(weights, solved)
 
     def combined(self, weights: np.ndarray) -> Combined:
         """Return the kernel that these weights make; the last one is kept."""
@@ -76,8 +76,9 @@ class Run:
 
     def exactly(self, step: Step) -> Step:
         """Return the step with its decision values and its upper bound in double precision."""
-        f = exact_apply(self.problem.gram, step.coef, step.weights)
-        K, states = self.combined(step.weights), []
+        with clock.until(np.inf):  # without it, there is nothing to return
+            f, K = exact_apply(self.problem.gram, step.coef, step.weights), self.combined(step.weights)
+        states = []
         for machine, state, column in zip(self.problem.machines, step.states, f.T, strict=True):
             states.append(replace(state, f=np.ascontiguousarray(column)).certified(machine.at(K)))
         return replace(step, states=tuple(states), upper=sum(state.upper for state in states))

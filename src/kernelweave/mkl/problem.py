@@ -78,6 +78,16 @@ class Problem:
         """Return the weights to begin with."""
         return self.norm.start(self.gram.n_terms) if self.start is None else self.start.weights
 
+    def unit(self, weights: np.ndarray) -> float:
+        """Return what is as good as zero for an objective: a billionth of what one sample alone would come to.
+
+        Where Σ coef = total is given, coef = total at the longest sample makes ½ total² Σ_m weights[m] k_m(x, x). An
+        optimum of 0, as of a one-class machine around whose origin the samples lie, has no digits of its own: it is
+        known as well as these numbers are. Without a total, coef has no scale, and an optimum of 0 is exact.
+        """
+        totals = sum(machine.loss.total**2 for machine in self.machines)
+        return 0.5 * ROUNDING_SHARE * totals * float(weights @ self.gram.sizes) if totals else 0.0
+
     def inner_tol(self, gap: float) -> float:
         """Return how well the machines are to be solved while the outer gap is `gap`: a third of it."""
         return float(np.clip(gap, self.tol, 0.1)) / 3.0
