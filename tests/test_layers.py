@@ -32,6 +32,7 @@ LAYERS = {
         "sequences",
         "validation",
         "letters",
+        "units",
         "views",
     ),
     1: ("gram",),

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 
-from .base import ClearWrapper, Kernel, Normalized, On, Product, Scaled, Sum, Wrapper
+from .base import ClearWrapper, Kernel, On, Product, Scaled, Sum, Wrapper
 from .explicit import ExplicitKernel
 from .expression import as_kernel, parse
 from .gapped import GappedKmer
 from .identity import Identity
 from .mismatch import Mismatch
+from .normalized import Normalized
 from .oligo import LocalityImproved, Oligo
 from .precomputed import Function, Precomputed
 from .spectrum import Spectrum
+from .standardized import Standardized
 from .strings import Only, Split, StringKernel
 from .vectors import RBF, Laplacian, Linear, Polynomial
 from .weighted_degree import WeightedDegree
@@ -50,6 +52,7 @@ __all__ = [
     "Scaled",
     "Spectrum",
     "Split",
+    "Standardized",
     "StringKernel",
     "Sum",
     "WeightedDegree",

@@ -12,6 +12,7 @@ from scipy import sparse
 from ..errors import InputError
 from ..views import Views
 from .base import Kernel
+from .gaps import expected_rbf, expected_rbf_diag
 from .values import MAX_POWER, real_number, real_numbers, shown
 
 #: Up to this many columns, distances are summed directly (exact, symmetric to the last bit);
@@ -31,6 +32,14 @@ class VectorKernel(Kernel):
     def within(self, A: Any) -> np.ndarray:
         """Return k of every row of A with itself."""
         raise NotImplementedError
+
+    def expected(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return k where numbers are missing (NaN) in columns of mean 0 and variance 1: here, k at the mean."""
+        return self.between(np.nan_to_num(A), np.nan_to_num(B))
+
+    def expected_within(self, A: np.ndarray) -> np.ndarray:
+        """Return the diagonal of `expected`."""
+        return self.within(np.nan_to_num(A))
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         A = X.matrix()
@@ -123,6 +132,17 @@ class RBF(VectorKernel):
 
     def within(self, A: Any) -> np.ndarray:
         return np.ones(A.shape[0])
+
+    def expected(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return expected_rbf(A, B, self._each_gamma(A.shape[1]))
+
+    def expected_within(self, A: np.ndarray) -> np.ndarray:
+        return expected_rbf_diag(A, self._each_gamma(A.shape[1]))
+
+    def _each_gamma(self, n_columns: int) -> np.ndarray:
+        if isinstance(self.gamma, (list, tuple, np.ndarray)):
+            return _gammas(self.gamma, n_columns)
+        return np.full(n_columns, _gamma(self, n_columns))
 
 
 @dataclass(eq=False, repr=False)
