@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from .categories import CATEGORIES, category_names
 from .errors import InputError, InputTypeError
 from .matrices import column_numbers, finite_matrix
 
@@ -70,7 +71,14 @@ class Views:
         return self.column()
 
     def sequences(self, alphabet: str | Alphabet = "auto") -> SequenceSet:
-        """Return the single column as sequences of letters; they are read once and remembered."""
+        """Return the single column as sequences of letters; they are read once and remembered.
+
+        As "categories", anything is read by its name: numbers, too, and what is missing as an empty text.
+        """
+        if alphabet == CATEGORIES and alphabet not in self._sequences:
+            from .sequences import as_sequences
+
+            self._sequences[alphabet] = as_sequences(category_names(self.column()), "text", on_short="zero")
         if alphabet not in self._sequences:
             from .sequences import as_sequences
 

@@ -3,17 +3,24 @@
 from collections.abc import Callable
 
 from .base import ClearWrapper, Kernel, On, Product, Scaled, Sum, Wrapper
+from .categorical import Categorical
+from .chi2 import Chi2
+from .cosine import Cosine
 from .explicit import ExplicitKernel
 from .expression import as_kernel, parse
 from .gapped import GappedKmer
 from .identity import Identity
+from .matern import Matern
 from .mismatch import Mismatch
 from .normalized import Normalized
 from .oligo import LocalityImproved, Oligo
+from .ordinal import Ordinal
+from .periodic import Periodic
 from .precomputed import Function, Precomputed
 from .spectrum import Spectrum
 from .standardized import Standardized
 from .strings import Only, Split, StringKernel
+from .tanimoto import Tanimoto
 from .vectors import RBF, Laplacian, Linear, Polynomial
 from .weighted_degree import WeightedDegree
 from .words import BagOfWords
@@ -21,6 +28,7 @@ from .wrappers import Frozen, PerFeature, per_feature
 
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
 KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
+KERNELS += (Matern, Periodic, Cosine, Chi2, Tanimoto, Categorical, Ordinal)
 KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
 #: Every kernel around a kernel that is typed as a call, or the function that makes it.
 WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature)
@@ -30,7 +38,10 @@ __all__ = [
     "RBF",
     "WRAPPERS",
     "BagOfWords",
+    "Categorical",
+    "Chi2",
     "ClearWrapper",
+    "Cosine",
     "ExplicitKernel",
     "Frozen",
     "Function",
@@ -40,12 +51,15 @@ __all__ = [
     "Laplacian",
     "Linear",
     "LocalityImproved",
+    "Matern",
     "Mismatch",
     "Normalized",
     "Oligo",
     "On",
     "Only",
+    "Ordinal",
     "PerFeature",
+    "Periodic",
     "Polynomial",
     "Precomputed",
     "Product",
@@ -55,6 +69,7 @@ __all__ = [
     "Standardized",
     "StringKernel",
     "Sum",
+    "Tanimoto",
     "WeightedDegree",
     "Wrapper",
     "as_kernel",
