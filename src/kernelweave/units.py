@@ -13,6 +13,8 @@ from .views import Columns, Views
 
 #: How far the quartiles of a normal distribution are apart, in standard deviations.
 NORMAL_QUARTILES = 1.349
+#: A spread below this share of the numbers comes from rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,8 @@ class Units:
 
     centres: tuple[float, ...] | None
     spreads: tuple[float, ...]
-    #: Whether numbers may be missing.
-    gaps: bool = False
+    #: What is done where numbers are missing: "error", "centre" for the centre of the column, or anything else.
+    missing: str = "error"
 
     def of(self, whole: Views) -> Views:
         """Return the samples in these units."""
@@ -34,15 +36,17 @@ class Units:
         return kernel.standardized(centres=centres, spreads=list(self.spreads))
 
     @classmethod
-    def learned(cls, values: Any, robust: bool = False) -> Units:
+    def learned(cls, values: Any, share: np.ndarray | None = None, robust: bool = False) -> Units:
         """Return the units of some columns: means and standard deviations, or medians and quartiles.
 
         Three digits are kept, which is enough for a unit and can be read. A column without spread has spread 1.
         """
+        share = np.full(values.shape[0], 1.0) if share is None else share
         if sparse.issparse(values):
-            squares, means = values.multiply(values).mean(axis=0), values.mean(axis=0)
+            p = share / share.sum()
+            squares, means = values.multiply(values).T @ p, values.T @ p
             return cls(None, tuple(map(_rounded_spread, np.sqrt(np.maximum(squares - np.square(means), 0.0)))))
-        pairs = [_centre_and_spread(column[~np.isnan(column)], robust) for column in values.T]
+        pairs = [_centre_and_spread(column, share, robust) for column in values.T]
         spreads = tuple(_rounded_spread(spread) for _, spread in pairs)
         centres = tuple(_rounded_centre(centre, spread) for (centre, _), spread in zip(pairs, spreads, strict=True))
         return cls(centres, spreads)
@@ -60,14 +64,21 @@ class Units:
         return moved / np.array(self.spreads)
 
 
-def _centre_and_spread(column: np.ndarray, robust: bool) -> tuple[float, float]:
-    if not len(column):
+def _centre_and_spread(column: np.ndarray, share: np.ndarray, robust: bool) -> tuple[float, float]:
+    there = ~np.isnan(column) & (share > 0)
+    if not there.any():
         return 0.0, 1.0
+    column, share = column[there], share[there]
     if robust:
-        low, middle, high = np.percentile(column, (25, 50, 75))
+        order = np.argsort(column, kind="stable")
+        reached = np.cumsum(share[order]) / share.sum()
+        low, middle, high = column[order][np.minimum(np.searchsorted(reached, (0.25, 0.5, 0.75)), len(order) - 1)]
         if high > low:
             return float(middle), float(high - low) / NORMAL_QUARTILES
-    return float(column.mean()), float(column.std())
+    mean = np.average(column, weights=share)
+    spread = np.sqrt(np.average(np.square(column - mean), weights=share))
+    # a column of one value has no spread, whatever rounding makes of its mean
+    return float(mean), float(spread) if spread > ROUNDING * np.abs(column).max() else 0.0
 
 
 def _rounded_spread(spread: float) -> float:
@@ -101,7 +112,9 @@ class UnitViews(Views):
         return UnitViews(self.whole.rows(index), self.units)
 
     def matrix(self, gaps: bool = False) -> np.ndarray | sparse.csr_array:
-        return self.units.applied(self.whole.matrix(gaps or self.units.gaps))
+        missing = self.units.missing
+        found = self.units.applied(self.whole.matrix(gaps or missing != "error"))
+        return np.nan_to_num(found, copy=False) if missing == "centre" and not sparse.issparse(found) else found
 
     def column(self) -> Any:
         return self.whole.column()

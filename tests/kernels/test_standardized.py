@@ -102,6 +102,21 @@ def test_at_the_centre_for_other_kernels():
     np.testing.assert_allclose(found(X), found(filled), rtol=1e-12)
 
 
+def test_at_the_centre_where_that_is_asked_for():
+    X = with_gaps(table())
+    found = learned((RBF(0.5) + Linear()).standardized(missing="centre"), X)
+    filled = np.where(np.isnan(X), found.kernels[0].centres, X)
+    np.testing.assert_allclose(found(X), found(filled), rtol=1e-12)
+
+
+@pytest.mark.parametrize("by", ["std", "robust"])
+def test_a_weight_of_two_is_being_there_twice(by):
+    X = with_gaps(table())
+    weight = np.random.default_rng(3).integers(0, 4, len(X))
+    kernel = Linear().standardized(by, missing="centre")
+    assert kernel.learned(as_views(X), weight.astype(float)) == learned(kernel, np.repeat(X, weight, axis=0))
+
+
 def test_unlike_is_zero_to_all_and_to_itself():
     X = with_gaps(table())
     found, holes = learned(RBF(0.5).standardized(missing="unlike"), X), np.isnan(X).any(axis=1)
@@ -114,7 +129,7 @@ def test_unlike_is_zero_to_all_and_to_itself():
 @given(
     st.integers(0, 999),
     st.floats(0.0, 1.0),
-    st.sampled_from(["expected", "unlike"]),
+    st.sampled_from(["centre", "expected", "unlike"]),
     st.floats(0.01, 10.0),
     st.booleans(),
 )
@@ -135,7 +150,7 @@ def test_gaps_are_refused_without_a_rule():
 # -- in a model --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("missing", ["error", "expected", "unlike"])
+@pytest.mark.parametrize("missing", ["error", "centre", "expected", "unlike"])
 @pytest.mark.parametrize("kind", ["array", "table", "dict"])
 def test_a_model_learns_keeps_and_applies_units(kind, missing, tmp_path):
     X = table(80)

@@ -95,7 +95,7 @@ class BaseMKL(BaseEstimator):
         limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
         with blas_threads(count_jobs(self.n_jobs)), limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
-            self.base_kernel_ = self._kernel().learned(X)
+            self.base_kernel_ = self._kernel().learned(X, share)
             kernel, self.widths_ = with_widths(
                 self.base_kernel_, X, machines, deadline, self.random_state, self.scaling, share, budget
             )

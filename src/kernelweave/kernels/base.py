@@ -75,10 +75,11 @@ class Kernel(BaseEstimator):
         """Return the part of X that the kernel reads: all that its values depend on."""
         return X
 
-    def learned(self, X: Views) -> Kernel:
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
         """Return this kernel with all that it takes from the training samples; itself where that is nothing.
 
         An estimator asks once, before anything is bound. What comes back prints what was learned, and learns no more.
+        `share` is how much every sample counts: a weight of 2 is the same as being there twice.
         """
         return self
 
@@ -200,8 +201,8 @@ class _Several(Kernel):
         for kernel in self.kernels:
             kernel.check(X)
 
-    def learned(self, X: Views) -> Kernel:
-        found = [kernel.learned(X) for kernel in self.kernels]
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
+        found = [kernel.learned(X, share) for kernel in self.kernels]
         return self if all(map(is_, found, self.kernels)) else type(self)(_flat(type(self), found))
 
     def standardized(self, *how: Any, **more: Any) -> Kernel:
@@ -305,8 +306,8 @@ class Wrapper(Kernel):
     def view(self, X: Views) -> Views:
         return self.kernel.view(self.seen(X))
 
-    def learned(self, X: Views) -> Kernel:
-        return self.around(self.kernel.learned(self.seen(X)))
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
+        return self.around(self.kernel.learned(self.seen(X), share))
 
     def standardized(self, *how: Any, **more: Any) -> Kernel:
         return self.around(self.kernel.standardized(*how, **more))

@@ -80,17 +80,19 @@ class Categorical(CategoryKernel):
     worth: Any = None
     definite = True
 
-    def learned(self, X: Views) -> Kernel:
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
         if self.levels is not None and (self.worth is not None or not self.rare):
             return self
         names = self.names(X)
         levels = sorted({name for name in names if name}) if self.levels is None else self.known()
         if not self.rare:
             return replace(self, levels=levels)
-        there = sum(name in set(levels) for name in names)
-        # a level that no training sample has counts as if one had it
-        worth = [float(f"{there / max(names.count(level), 1):.3g}") for level in levels]
-        return replace(self, levels=levels, worth=worth)
+        codes = replace(self, levels=levels).codes(X)
+        seen, weight = codes >= 0, np.ones(len(codes)) if share is None else share
+        sums = np.bincount(codes[seen], weight[seen], len(levels))
+        # a level that no training sample has counts as the rarest of the others
+        sums = np.where(sums > 0, sums, sums[sums > 0].min(initial=1.0))
+        return replace(self, levels=levels, worth=[float(f"{sums.sum() / one:.3g}") for one in sums])
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         a, worth = self._codes_and_worth(X, Y)

@@ -38,7 +38,7 @@ class Ordinal(CategoryKernel):
     levels: Any = None
     definite = True
 
-    def learned(self, X: Views) -> Kernel:
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
         if self.levels is not None:
             return self
         known = ordered_names(X.column())

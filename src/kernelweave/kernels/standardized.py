@@ -17,7 +17,7 @@ from .pieces import Piece
 from .values import real_numbers, same_value, shown, typed
 
 #: What a spread is, and what is done where numbers are missing.
-BY, MISSING = ("std", "robust"), ("error", "expected", "unlike")
+BY, MISSING = ("std", "robust"), ("error", "centre", "expected", "unlike")
 
 
 @dataclass(eq=False, repr=False)
@@ -33,10 +33,10 @@ class Standardized(ClearWrapper):
     kernel : a kernel on numbers
     by : {"std", "robust"}
         Mean and standard deviation, or median and quartiles (whose distance is 1.349 deviations of a normal).
-    missing : {"error", "expected", "unlike"}
-        Where numbers are missing (NaN). "expected": for `RBF` the mean of the kernel over a normal column of that
-        centre and spread, in closed form; for others the kernel at the centre. "unlike": zero, to all samples and to
-        itself.
+    missing : {"error", "centre", "expected", "unlike"}
+        Where numbers are missing (NaN). "centre": as if the centre of the column stood there. "expected": for `RBF`
+        the mean of the kernel over a normal column of that centre and spread, in closed form; for others the kernel
+        at the centre. "unlike": zero, to all samples and to itself.
     centres, spreads : list of float or None
         What was learned, one for each column.
 
@@ -82,7 +82,7 @@ class Standardized(ClearWrapper):
         if self.spreads is None:
             raise InputError(f"{self!r} has no spreads yet: an estimator learns them; its base_kernel_ shows them.")
         centres = None if self.centres is None else tuple(map(float, self.centres))
-        return Units(centres, tuple(map(float, self.spreads)), self.takes_gaps)
+        return Units(centres, tuple(map(float, self.spreads)), self.missing)
 
     def seen(self, X: Views) -> Views:
         return self.units.of(X)
@@ -90,13 +90,18 @@ class Standardized(ClearWrapper):
     def check(self, X: Views) -> None:
         self.kernel.check(X)
 
+    @property
+    def _clear(self) -> bool:
+        """Whether it is nothing but the kernel inside, on other numbers."""
+        return self.missing in ("error", "centre")
+
     def view(self, X: Views) -> Views:
         return self.seen(X) if self.takes_gaps else X  # samples that differ in one unit differ in another
 
-    def learned(self, X: Views) -> Kernel:
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
         if self.spreads is not None:
             return self
-        units = Units.learned(X.matrix(self.takes_gaps), self.by == "robust")
+        units = Units.learned(X.matrix(self.takes_gaps), share, self.by == "robust")
         centres = None if units.centres is None else list(units.centres)
         return replace(self, centres=centres, spreads=list(units.spreads))
 
@@ -104,12 +109,12 @@ class Standardized(ClearWrapper):
         raise InputError(f"{self!r} is standardized already.")
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
-        if self.takes_gaps:
+        if not self._clear:
             return iter([replace(outer, core=self)])
         return self.kernel.walk(replace(outer, path=(*outer.path, self.units)), X)
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        if not self.takes_gaps:
+        if self._clear:
             return super().compute(X, Y)
         A: Any = self.seen(X).matrix()
         B: Any = A if Y is None else self.seen(Y).matrix()
@@ -124,7 +129,7 @@ class Standardized(ClearWrapper):
         return K
 
     def compute_diag(self, X: Views) -> np.ndarray:
-        if not self.takes_gaps:
+        if self._clear:
             return super().compute_diag(X)
         A: Any = self.seen(X).matrix()
         kernel: Any = self.kernel

@@ -44,8 +44,8 @@ class PerFeature(ClearWrapper):
         for term in self.terms(X):
             term.check(X)
 
-    def learned(self, X: Views) -> Kernel:
-        found = [self.kernel.learned(X.select(label)) for label in X.labels]
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
+        found = [self.kernel.learned(X.select(label), share) for label in X.labels]
         if all(kernel is self.kernel for kernel in found):
             return self
         return add_all([kernel.on(label) for kernel, label in zip(found, X.labels, strict=True)])
