@@ -32,6 +32,8 @@ LAYERS = {
         "sequences",
         "validation",
         "letters",
+        "categories",
+        "units",
         "views",
     ),
     1: ("gram",),

@@ -32,6 +32,13 @@ _HOMES = {
         "GappedKmer",
         "Mismatch",
         "Spectrum",
+        "Categorical",
+        "Chi2",
+        "Cosine",
+        "Matern",
+        "Ordinal",
+        "Periodic",
+        "Tanimoto",
     ),
     "explain.displays": (
         "ConvergenceDisplay",

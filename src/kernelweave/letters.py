@@ -53,7 +53,7 @@ class LetterViews(Views):
     def rows(self, index: np.ndarray) -> Views:
         return LetterViews(self.whole.rows(index), self.letters)
 
-    def matrix(self) -> np.ndarray | sparse.csr_array:
+    def matrix(self, gaps: bool = False) -> np.ndarray | sparse.csr_array:
         raise InputTypeError("This kernel needs numbers, but .part(...) chooses letters of sequences.")
 
     def column(self) -> Any:

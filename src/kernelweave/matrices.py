@@ -14,8 +14,8 @@ from .errors import InputError, InputTypeError
 MAX_SIZE = 1e150
 
 
-def column_numbers(column: Any, name: Hashable) -> np.ndarray:
-    """Return a column of a table as float64, or say what in it is not a finite number."""
+def column_numbers(column: Any, name: Hashable, gaps: bool = False) -> np.ndarray:
+    """Return a column of a table as float64, or say what in it is not a finite number; `gaps` may be NaN."""
     try:
         values = np.asarray(column.to_numpy(), dtype=np.float64)
     except (TypeError, ValueError):
@@ -23,15 +23,19 @@ def column_numbers(column: Any, name: Hashable) -> np.ndarray:
             f"Column {name!r} holds {column.dtype}, but this kernel needs numbers. "
             "Choose the numeric columns with .on([...]), or use a kernel for text."
         ) from None
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InputError(f"Column {name!r} contains NaN, null or infinity (first at row {row}); fill or drop it first.")
+    wrong = ~np.isfinite(values) if not gaps else np.isinf(values)
+    if wrong.any():
+        what = "infinity" if gaps else "NaN, null or infinity"
+        raise InputError(
+            f"Column {name!r} contains {what} (first at row {int(np.flatnonzero(wrong)[0])}); fill or drop it first."
+            + ("" if gaps else " A kernel with .standardized(missing='expected') has a rule for what is missing.")
+        )
     _check_size(values, f"Column {name!r}")
     return values
 
 
-def finite_matrix(X: Any) -> np.ndarray | sparse.csr_array:
-    """Return X as float64 (dense or CSR), or say what in it is not a finite number."""
+def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
+    """Return X as float64 (dense or CSR), or say what in it is not a finite number; `gaps` may be NaN."""
     if not sparse.issparse(X):
         X = np.asarray(X)
         if X.ndim == 1:
@@ -46,15 +50,16 @@ def finite_matrix(X: Any) -> np.ndarray | sparse.csr_array:
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"This kernel needs numbers, but X holds {X.dtype} values ({error}).") from None
     values = X.data if sparse.issparse(X) else X
-    if not np.isfinite(values).all():
-        where = "" if sparse.issparse(X) else " (first at row {}, column {})".format(*np.argwhere(~np.isfinite(X))[0])
+    wrong = np.isinf(values) if gaps and not sparse.issparse(X) else ~np.isfinite(values)
+    if wrong.any():
+        where = "" if sparse.issparse(X) else " (first at row {}, column {})".format(*np.argwhere(wrong)[0])
         raise InputError(f"Input X contains NaN or infinity{where}; fill or drop those samples first.")
     _check_size(values, "Input X")
     return X
 
 
 def _check_size(values: np.ndarray, name: str) -> None:
-    if values.size and max(values.max(), -values.min()) > MAX_SIZE:
+    if values.size and max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > MAX_SIZE:
         raise InputError(
-            f"{name} reaches {np.abs(values).max():.2g}, too large to be squared; scale the features first."
+            f"{name} reaches {np.nanmax(np.abs(values)):.2g}, too large to be squared; scale the features first."
         )

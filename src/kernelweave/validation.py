@@ -32,11 +32,13 @@ def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
             "WeightedDegree(degree=8) or Spectrum(k=6)."
         )
     if not isinstance(X, (Views, dict)) and not _is_frame(X) and not _is_list_of_views(X) and numbers_only:
+        finite: Any = "allow-nan" if kernel.takes_gaps else True
         checked = validate_data(
-            estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=1 + reset
-        )
+            estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=1 + reset,
+            ensure_all_finite=finite,
+        )  # fmt: skip
         plain = ArrayViews(sparse.csr_array(checked) if sparse.issparse(checked) else checked)
-        plain.matrix()
+        plain.matrix(kernel.takes_gaps)
         return plain
     views = as_views(X)
     if isinstance(views, TableViews) and _is_frame(X):
@@ -144,9 +146,14 @@ def check_positive(name: str, value: Any, *, what: str = "a finite number > 0") 
     raise InputError(f"{name} must be {what}; got {value!r}.")
 
 
-def warn_scales(X: Views) -> None:
-    """Warn where columns of a plain matrix differ widely in spread."""
-    if not isinstance(X, ArrayViews) or sparse.issparse(X.data) or X.data.dtype.kind != "f":
+def warn_scales(X: Views, kernel: Kernel) -> None:
+    """Warn where columns of a plain matrix differ widely in spread, and a kernel reads them as they are."""
+    if (
+        not _reads_raw_numbers(kernel)
+        or not isinstance(X, ArrayViews)
+        or sparse.issparse(X.data)
+        or X.data.dtype.kind != "f"
+    ):
         return
     if X.data.ndim != 2:
         return
@@ -155,7 +162,14 @@ def warn_scales(X: Views) -> None:
     if len(spread) > 1 and spread.max() > SPREAD_RATIO * spread.min():
         warnings.warn(
             f"The spreads of the columns of X differ by a factor of {spread.max() / spread.min():.2g}; the widest "
-            "will drown the others. Put StandardScaler() before the estimator, or use .on(...) per column.",
+            "will drown the others. Write RBF(0.1).standardized() for RBF(0.1), say, or use .on(...) per column.",
             DataWarning,
             stacklevel=4,
         )
+
+
+def _reads_raw_numbers(kernel: Kernel) -> bool:
+    """Say whether a kernel at some end of an expression reads numbers in the units that they came in."""
+    if hasattr(type(kernel), "units"):
+        return False
+    return any(map(_reads_raw_numbers, kernel.inside)) if kernel.inside else kernel.reads == "numbers"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from .categories import CATEGORIES, category_names
 from .errors import InputError, InputTypeError
 from .matrices import column_numbers, finite_matrix
 
@@ -53,8 +54,8 @@ class Views:
         """Keep only the samples at `index`."""
         raise NotImplementedError
 
-    def matrix(self) -> np.ndarray | sparse.csr_array:
-        """Return all columns as one matrix of finite float64 numbers."""
+    def matrix(self, gaps: bool = False) -> np.ndarray | sparse.csr_array:
+        """Return all columns as one matrix of finite float64 numbers; with `gaps`, NaN where one is missing."""
         raise NotImplementedError
 
     def column(self) -> Any:
@@ -70,7 +71,14 @@ class Views:
         return self.column()
 
     def sequences(self, alphabet: str | Alphabet = "auto") -> SequenceSet:
-        """Return the single column as sequences of letters; they are read once and remembered."""
+        """Return the single column as sequences of letters; they are read once and remembered.
+
+        As "categories", anything is read by its name: numbers, too, and what is missing as an empty text.
+        """
+        if alphabet == CATEGORIES and alphabet not in self._sequences:
+            from .sequences import as_sequences
+
+            self._sequences[alphabet] = as_sequences(category_names(self.column()), "text", on_short="zero")
         if alphabet not in self._sequences:
             from .sequences import as_sequences
 
@@ -157,10 +165,13 @@ class ArrayViews(Views):
     def rows(self, index: np.ndarray) -> Views:
         return self._with_rows(ArrayViews(self.data[index], self.labels if self._chosen else None), index)
 
-    def matrix(self) -> np.ndarray | sparse.csr_array:
-        if self._matrix is None:
-            self._matrix = finite_matrix(self.data)
-        return self._matrix
+    def matrix(self, gaps: bool = False) -> np.ndarray | sparse.csr_array:
+        if self._matrix is not None:
+            return self._matrix
+        found = finite_matrix(self.data, gaps)
+        if not gaps:  # with none of them: later ones need not look again
+            self._matrix = found
+        return found
 
     def column(self) -> Any:
         if self.data.ndim == 2:
@@ -223,9 +234,9 @@ class TableViews(Views):
         index = np.flatnonzero(index) if index.dtype == bool else index
         return self._with_rows(TableViews(self.frame[index]), index)
 
-    def matrix(self) -> np.ndarray | sparse.csr_array:
+    def matrix(self, gaps: bool = False) -> np.ndarray | sparse.csr_array:
         return np.column_stack(
-            [column_numbers(column, name) for column, name in zip(self._columns(), self.labels, strict=True)]
+            [column_numbers(column, name, gaps) for column, name in zip(self._columns(), self.labels, strict=True)]
         )
 
     def _columns(self) -> list[Any]:
@@ -266,8 +277,8 @@ class DictViews(Views):
     def rows(self, index: np.ndarray) -> Views:
         return DictViews({name: part.rows(index) for name, part in self.parts.items()})
 
-    def matrix(self) -> np.ndarray | sparse.csr_array:
-        matrices = [part.matrix() for part in self.parts.values()]
+    def matrix(self, gaps: bool = False) -> np.ndarray | sparse.csr_array:
+        matrices = [part.matrix(gaps) for part in self.parts.values()]
         if any(sparse.issparse(m) for m in matrices):
             return sparse.csr_array(sparse.hstack(matrices))
         return np.hstack(matrices)
@@ -311,7 +322,7 @@ class SequenceViews(Views):
     def rows(self, index: np.ndarray) -> Views:
         return SequenceViews(self.data.rows(index))
 
-    def matrix(self) -> np.ndarray | sparse.csr_array:
+    def matrix(self, gaps: bool = False) -> np.ndarray | sparse.csr_array:
         raise InputTypeError("This kernel needs numbers, but X is a SequenceSet; use a kernel for sequences.")
 
     def column(self) -> Any:

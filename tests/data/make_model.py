@@ -40,7 +40,11 @@ def model():
         "ids": np.arange(12),
         "letters": ["".join(rng.choice(list("ACGT" if label == "c" else "AAGT"), 6)) for label in y[1:]] + ["ACNTAC"],
     }
-    kernel = kw.RBF(0.5).on("numbers") + kw.Linear().on("counts") + kw.Precomputed(given_matrix(), "given").on("ids")
+    kernel = (
+        kw.RBF(0.5).standardized().on("numbers")
+        + kw.Linear().on("counts")
+        + kw.Precomputed(given_matrix(), "given").on("ids")
+    )
     kernel += kw.Spectrum(2).normalized().on("letters") + kw.WeightedDegree(3).split("degree").on("letters")
     return kw.MKLClassifier(kernel, C=2.0, norm=2, class_weight={"a": 2.0}).fit(X, y)
 

@@ -269,8 +269,8 @@ def test_row_25_json_that_is_not_plain_is_refused():
 
 
 def test_row_27_a_newer_version_says_what_is_needed():
-    data = edited(lambda m: m.update(format_version=3, library_version="7.1", new_things=[]))
-    refused(data, r"format version 3, and this kernelweave reads up to 2.*kernelweave 7\.1: install that version")
+    data = edited(lambda m: m.update(format_version=4, library_version="7.1", new_things=[]))
+    refused(data, r"format version 4, and this kernelweave reads up to 3.*kernelweave 7\.1: install that version")
 
 
 ARRAYS = {

@@ -331,7 +331,7 @@ def test_describe_reads_no_data(path):
 
 
 @pytest.mark.filterwarnings("ignore::kernelweave.errors.DataWarning")
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_stored_models_stay_readable(version):
     import make_model
 

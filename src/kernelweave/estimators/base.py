@@ -97,12 +97,13 @@ class BaseMKL(BaseEstimator):
         kept = np.flatnonzero(C > 0)
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
-        warn_scales(X)
+        warn_scales(X, self._kernel())
         limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
         with blas_threads(count_jobs(self.n_jobs)), limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
+            self.base_kernel_ = self._kernel().learned(X, share)
             kernel, self.widths_ = with_widths(
-                self._kernel(), X, machines, deadline, self.random_state, self.scaling, share, budget
+                self.base_kernel_, X, machines, deadline, self.random_state, self.scaling, share, budget
             )
             listeners.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
             gram = bind(kernel, X, memory=budget, needs=self._needs())
@@ -123,7 +124,7 @@ class BaseMKL(BaseEstimator):
         self._check_usable(results)
         self._set_fitted(X, kept, terms, results)
         verify(self, X, terms, results)
-        self.trained_ = remember(self._kernel(), X, target)
+        self.trained_ = remember(self.base_kernel_, X, target)
         self._warn_or_raise_end(results)
 
     def _check_usable(self, results: list[Result]) -> None:
@@ -135,7 +136,8 @@ class BaseMKL(BaseEstimator):
 
     def memory_needed(self, X: Any) -> tuple[str, float]:
         """Return how a fit to X would hold the kernel, in words, and about how many bytes it takes beside the data."""
-        kernel, views, budget = self._kernel(), as_views(X), budget_bytes(self.memory)
+        views, budget = as_views(X), budget_bytes(self.memory)
+        kernel = self._kernel().learned(views)
         before = check_widths(kernel, len(views), budget)
         how, need = estimate(kernel, views, budget, self._needs())
         return how, max(before, need)
@@ -238,7 +240,7 @@ class BaseMKL(BaseEstimator):
     def fitted_(self) -> FittedModel:
         """What the model knows, as a `FittedModel`."""
         check_is_fitted(self)
-        kernel = self._kernel()
+        kernel = getattr(self, "base_kernel_", None) or self._kernel()  # which a pickle of an older version lacks
         return FittedModel(
             kernel,
             self._terms,

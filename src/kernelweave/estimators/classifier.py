@@ -79,6 +79,8 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     weights_ : array of shape (n_terms,) or (n_classes, n_terms)
         Learned weights of the scaled terms.
     term_names_ : list of str
+    base_kernel_ : Kernel
+        The kernel before its terms are weighed, with what it learned from the training samples, such as spreads.
     kernel_ : Kernel or list of Kernel
         The learned kernel: `kernel_(X, X_train[support_]) @ dual_coef_.T + intercept_` is the decision.
     scales_ : array of shape (n_terms,)

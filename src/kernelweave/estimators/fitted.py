@@ -41,7 +41,7 @@ class FittedModel:
     Attributes
     ----------
     kernel : Kernel
-        As the model was given it.
+        As the model was given it, with what it learned from the training samples: `base_kernel_`.
     terms : tuple of Kernel
         Its terms on the training samples, each with a weight of its own.
     term_names : list of str

@@ -60,7 +60,7 @@ def with_widths(
     )
     found: Kernel = RBF([float(g) for g in widths.gamma])
     for columns in reversed(piece.path):
-        found = found.on(columns)
+        found = columns.around(found) if hasattr(columns, "around") else found.on(columns)
     return found, widths
 
 

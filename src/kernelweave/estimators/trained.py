@@ -136,7 +136,7 @@ def _leaf_hashes(path: tuple[Any, ...], leaf: Kernel, X: Views, support: Views |
         return _letters(_sequences(path, leaf, seen, support))
     if leaf.reads == "ids":
         return _numbers(seen.ids()[:, None].astype(np.float64))
-    return _numbers(seen.matrix())
+    return _numbers(seen.matrix(gaps=True))
 
 
 def _sequences(path: tuple[Any, ...], leaf: Kernel, seen: Views, support: Views | None) -> SequenceSet:

@@ -27,7 +27,7 @@ from .plain import damaged, fields
 
 FORMAT, CHECKPOINT = "kernelweave model", "kernelweave checkpoint"
 #: The newest version of the format, which is the one that is written; every older one is read.
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MANIFEST = "model.json"
 #: Most bytes of the JSON text, and of the header of one array.
 MAX_MANIFEST, MAX_HEADER = 1 << 26, 10_000

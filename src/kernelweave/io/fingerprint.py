@@ -110,7 +110,7 @@ def _digest_of(X: Views, leaf: Kernel) -> str:
         return digest(_arrays_of(X.sequences(leaf.alphabet)))
     if leaf.reads == "ids":
         return digest([X.ids()])
-    matrix: Any = X.matrix()
+    matrix: Any = X.matrix(gaps=True)
     if sparse.issparse(matrix):
         return digest([matrix.data, matrix.indices, matrix.indptr])
     return digest([np.asarray(matrix)])

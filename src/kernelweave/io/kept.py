@@ -78,9 +78,12 @@ class KeptViews(Views):
         there = {position: column.rows(index) for position, column in self.columns.items()}
         return KeptViews(len(index), self.labels, there, self.order)
 
-    def matrix(self) -> np.ndarray:
+    def matrix(self, gaps: bool = False) -> np.ndarray:
         columns = [np.asarray(self._values(p), dtype=np.float64) for p in range(len(self.labels))]
-        return np.asarray(np.column_stack(columns), order="F" if self.order == "F" else "C")
+        found = np.asarray(np.column_stack(columns), order="F" if self.order == "F" else "C")
+        if not gaps and not np.isfinite(found).all():
+            raise InputError("The model file has gaps in a column that a kernel reads without a rule for them.")
+        return found
 
     def column(self) -> Any:
         return self._values(self._single())
@@ -128,7 +131,7 @@ class UnreadViews(Views):
         index = np.asarray(index)
         return UnreadViews(int(index.sum()) if index.dtype == bool else len(index))
 
-    def matrix(self) -> np.ndarray:
+    def matrix(self, gaps: bool = False) -> np.ndarray:
         return self.column()
 
     def column(self) -> Any:

@@ -79,7 +79,7 @@ def _check_model(model: Any) -> None:
             f"{kernel!r} is a function of your own, and a model file holds data only. Give its matrix as "
             "Precomputed(K, name=...), use kernels of the library, or pickle the model."
         )
-    for one in (kernel, *(model.fitted_.terms if model.widths_ is not None else ())):
+    for one in (model._kernel(), kernel, *(model.fitted_.terms if model.widths_ is not None else ())):
         if _text_is_lost(one):
             raise InputError(
                 f"{one!r} cannot be read back from its text, and a model file keeps the text. Use kernels of the "
@@ -104,7 +104,7 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     manifest = {
         "library_version": version("kernelweave"),
         "estimator": type(model).__name__,
-        "kernel": None if model.kernel is None else repr(fitted.kernel),
+        "kernel": None if model.kernel is None else repr(model._kernel()),
         "parameters": {
             name: encode(value, name, made_kinds())
             for name, value in model.get_params(deep=False).items()
@@ -131,6 +131,8 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             for name in TRAINING
         },
     }
+    if manifest["kernel"] != (learned := repr(fitted.kernel)):
+        manifest["base_kernel"] = learned
     support = model.support_.astype(np.min_scalar_type(int(model.support_.max(initial=0))))
     fixed = {"support.npy": support, "dual_coef.npy": model.dual_coef_, "intercept.npy": model.intercept_}
     trained = model.trained_

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL, kernel_of
 from ..estimators.trained import MOST, Trained
-from ..kernels import Identity, Kernel, parse
+from ..kernels import RBF, Identity, Kernel, parse
 from ..kernels.values import same_value
 from ..mkl.widths import Widths
 from ..views import Views
@@ -28,7 +28,7 @@ TRAINING: dict[str, type] = {"objective": float, "lower_bound": float, "gap": fl
 TRAINING |= {"stop_reason": str, "n_iter": int, "n_solves": int, "solver": str, "notes": list, "history": list}
 #: Fitted attributes that have a place of their own; all others go under "attributes".
 PLACED = {"support_", "dual_coef_", "intercept_", "weights_", "scales_", "term_names_", "kernel_", "classes_"}
-PLACED |= {"n_features_in_", "trained_", "feature_names_in_", *(f"{name}_" for name in TRAINING)}
+PLACED |= {"base_kernel_", "n_features_in_", "trained_", "feature_names_in_", *(f"{name}_" for name in TRAINING)}
 ATTRIBUTE = re.compile(r"[A-Za-z](\w*[A-Za-z0-9])?_", re.ASCII)
 
 
@@ -53,12 +53,16 @@ class StoredModel:
         keys |= {"classes": (dict, NoneType), "n_support": int, "terms": list, "weights": list, "scales": list}
         keys |= {"matrices": dict, "data": dict, "attributes": dict, "training": dict}
         trained = self.manifest.pop("trained", None)  # which files of the first version do not have
+        base = self.manifest.pop(
+            "base_kernel", None
+        )  # nor those of the second, whose kernels learned nothing but weights
         fields(self.manifest, "model.json", **keys)
         if characters(self.manifest) > MAX_CHARACTERS:
             raise damaged("its arrays of strings are too large")
         model = self._estimator(matrices)
+        model.base_kernel_ = self._base(model, base, matrices)
         n_machines = self._classes(model)
-        unpacker = Unpacker(self.arrays, self._count("n_support"), self.memory)
+        unpacker = Unpacker(self.arrays, self._count("n_support"), self.memory, model.base_kernel_.takes_gaps)
         machines = self._machines(unpacker, n_machines)
         model.trained_ = self._trained(trained, unpacker)
         support = unpacker.unpack(self.manifest["data"])
@@ -80,6 +84,13 @@ class StoredModel:
             return parse(text, matrices)
         except (InputError, ValueError, TypeError) as error:
             raise damaged(f"its kernel cannot be read: {str(error).rstrip('.')}") from None
+
+    def _base(self, model: BaseMKL, text: Any, matrices: dict[str, Any]) -> Kernel:
+        """Return the kernel with what it learned; None as a kernel was RBF() up to the second version."""
+        if text is not None:
+            fields({"base_kernel": text}, "model.json", base_kernel=str)
+            return self._kernel(text, matrices)
+        return RBF() if model.kernel is None else kernel_of(model.kernel)
 
     def _estimator(self, matrices: dict[str, Any]) -> BaseMKL:
         name, text = self.manifest["estimator"], self.manifest["kernel"]
@@ -180,7 +191,7 @@ class StoredModel:
         widths = "widths_" in self.manifest["attributes"] and self.manifest["attributes"]["widths_"] is not None
         if not widths:
             try:
-                terms = kernel_of(model.kernel).terms(support)
+                terms = model.base_kernel_.terms(support)
                 return (*terms, Identity()) if getattr(model, "learn_C", False) else terms
             except NotKept:  # the number of terms depends on data that none of those in use reads
                 pass
@@ -209,7 +220,7 @@ class StoredModel:
     def _check_matrices(self, model: BaseMKL, matrices: dict[str, Any]) -> None:
         """Raise where a matrix that prediction needs is missing, or is another than the model was fitted on."""
         needed = self.manifest["matrices"]
-        known = {name for leaf in kernel_of(model.kernel).leaves() for name in leaf.matrices}
+        known = {name for leaf in model.base_kernel_.leaves() for name in leaf.matrices}
         for name in matrices:
             if name not in known:
                 has = f"it has {', '.join(sorted(map(repr, known)))}" if known else "it has none"

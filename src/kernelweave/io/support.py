@@ -101,7 +101,7 @@ class Packer:
 
     def _matrix(self, data: Any) -> dict[str, Any]:
         if data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
-            data = finite_matrix(data)
+            data = finite_matrix(data, gaps=True)
         if not sparse.issparse(data):
             return {"kind": "matrix", "values": self._keep(np.asarray(data))}
         kept = {name: self._keep(getattr(data, name)) for name in ("data", "indices", "indptr")}
@@ -164,7 +164,8 @@ def _is_single(X: Views) -> bool:
 
 def _numbers(X: Views) -> np.ndarray:
     values = np.asarray(X.column())
-    return values if values.dtype.kind in "biuf" and values.dtype.itemsize <= 8 else np.asarray(X.matrix())[:, 0]
+    known = values.dtype.kind in "biuf" and values.dtype.itemsize <= 8
+    return values if known else np.asarray(X.matrix(gaps=True))[:, 0]
 
 
 # -- and back ----------------------------------------------------------------------------------------------------------
@@ -180,12 +181,14 @@ class Unpacker:
         Support samples.
     memory : int
         Bytes that names of columns may take.
+    gaps : bool
+        Whether numbers may be missing: the kernel has a rule for that.
     """
 
-    def __init__(self, arrays: dict[str, np.ndarray], n: int, memory: int) -> None:
-        self.arrays, self.n, self.memory = dict(arrays), n, memory
+    def __init__(self, arrays: dict[str, np.ndarray], n: int, memory: int, gaps: bool = False) -> None:
+        self.arrays, self.n, self.memory, self.gaps = dict(arrays), n, memory, gaps
 
-    def take(self, name: Any, kinds: str, *shape: int | None) -> np.ndarray:
+    def take(self, name: Any, kinds: str, *shape: int | None, gaps: bool = False) -> np.ndarray:
         """Return an array of finite numbers of these kinds and this shape (None for any size); each is taken once."""
         array = self.arrays.pop(name, None) if isinstance(name, str) else None
         if array is None:
@@ -195,8 +198,8 @@ class Unpacker:
         )
         if not fits or array.dtype.kind not in kinds:
             raise damaged(f"{name} has the shape {array.shape} and type {array.dtype}, not those of its place")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise damaged(f"{name} holds NaN or infinity")
+        if array.dtype.kind == "f" and (np.isinf(array) if gaps else ~np.isfinite(array)).any():
+            raise damaged(f"{name} holds {'infinity' if gaps else 'NaN or infinity'}")
         return array
 
     def unpack(self, node: Any) -> Views:
@@ -204,7 +207,7 @@ class Unpacker:
         kind = node.get("kind") if isinstance(node, dict) else None
         if kind == "matrix":
             _, values = fields(node, "the data", kind=str, values=str)
-            return ArrayViews(self.take(values, "biuf", self.n, None))
+            return ArrayViews(self.take(values, "biuf", self.n, None, gaps=self.gaps))
         if kind == "csr":
             return self._csr(node)
         if kind == "columns":
@@ -240,7 +243,7 @@ class Unpacker:
             position, values, sequences = fields(one, "a column", position=int, values=(str, NoneType), sequences=list)
             if not 0 <= position < len(labels) or position in columns:
                 raise damaged(f"column {position} of {len(labels)} is there twice, or not at all")
-            column = KeptColumn(None if values is None else self.take(values, "biuf", self.n))
+            column = KeptColumn(None if values is None else self.take(values, "biuf", self.n, gaps=self.gaps))
             for found, asked in map(self._sequences, sequences):
                 column.sequences |= dict.fromkeys([*asked, found.alphabet, found.alphabet.name], found)
             columns[position] = column

@@ -2,16 +2,25 @@
 
 from collections.abc import Callable
 
-from .base import ClearWrapper, Kernel, Normalized, On, Product, Scaled, Sum, Wrapper
+from .base import ClearWrapper, Kernel, On, Product, Scaled, Sum, Wrapper
+from .categorical import Categorical
+from .chi2 import Chi2
+from .cosine import Cosine
 from .explicit import ExplicitKernel
 from .expression import as_kernel, parse
 from .gapped import GappedKmer
 from .identity import Identity
+from .matern import Matern
 from .mismatch import Mismatch
+from .normalized import Normalized
 from .oligo import LocalityImproved, Oligo
+from .ordinal import Ordinal
+from .periodic import Periodic
 from .precomputed import Function, Precomputed
 from .spectrum import Spectrum
+from .standardized import Standardized
 from .strings import Only, Split, StringKernel
+from .tanimoto import Tanimoto
 from .vectors import RBF, Laplacian, Linear, Polynomial
 from .weighted_degree import WeightedDegree
 from .words import BagOfWords
@@ -19,6 +28,7 @@ from .wrappers import Frozen, PerFeature, per_feature
 
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
 KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
+KERNELS += (Matern, Periodic, Cosine, Chi2, Tanimoto, Categorical, Ordinal)
 KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
 #: Every kernel around a kernel that is typed as a call, or the function that makes it.
 WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature)
@@ -28,7 +38,10 @@ __all__ = [
     "RBF",
     "WRAPPERS",
     "BagOfWords",
+    "Categorical",
+    "Chi2",
     "ClearWrapper",
+    "Cosine",
     "ExplicitKernel",
     "Frozen",
     "Function",
@@ -38,20 +51,25 @@ __all__ = [
     "Laplacian",
     "Linear",
     "LocalityImproved",
+    "Matern",
     "Mismatch",
     "Normalized",
     "Oligo",
     "On",
     "Only",
+    "Ordinal",
     "PerFeature",
+    "Periodic",
     "Polynomial",
     "Precomputed",
     "Product",
     "Scaled",
     "Spectrum",
     "Split",
+    "Standardized",
     "StringKernel",
     "Sum",
+    "Tanimoto",
     "WeightedDegree",
     "Wrapper",
     "as_kernel",

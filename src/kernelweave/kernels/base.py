@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from ..errors import InputError
 from ..views import Columns, Views, as_views
-from .pieces import Norm, Piece, cosine
+from .pieces import Piece
 from .values import hashable, limited, real_number, same_value, shown, typed
 
 #: How tightly an expression binds, for printing with the fewest parentheses.
@@ -74,6 +75,14 @@ class Kernel(BaseEstimator):
         """Return the part of X that the kernel reads: all that its values depend on."""
         return X
 
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
+        """Return this kernel with all that it takes from the training samples; itself where that is nothing.
+
+        An estimator asks once, before anything is bound. What comes back prints what was learned, and learns no more.
+        `share` is how much every sample counts: a weight of 2 is the same as being there twice.
+        """
+        return self
+
     def terms(self, X: Views) -> tuple[Kernel, ...]:
         """Return the summands whose weights are learned; data may be needed to count them."""
         return (self,)
@@ -92,6 +101,11 @@ class Kernel(BaseEstimator):
     def inside(self) -> tuple[Kernel, ...]:
         """The kernels that this one is made of."""
         return ()
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether some of the numbers may be missing."""
+        return any(kernel.takes_gaps for kernel in self.inside)
 
     def leaves(self) -> Iterator[Kernel]:
         """Yield the kernels at the ends of the expression."""
@@ -116,7 +130,15 @@ class Kernel(BaseEstimator):
 
     def normalized(self) -> Kernel:
         """Return the cosine of this kernel: k(x, y) / √(k(x, x) k(y, y))."""
+        from .normalized import Normalized
+
         return Normalized(self)
+
+    def standardized(self, *how: Any, **more: Any) -> Kernel:
+        """Return this kernel on columns in units of their own spread; parameters are those of `Standardized`."""
+        from .standardized import Standardized
+
+        return Standardized(self, *how, **more)
 
     def split(self, *by: str) -> Kernel:
         """Return this kernel as the sum of its parts, each a term: by "degree", by "position", or by both."""
@@ -178,6 +200,13 @@ class _Several(Kernel):
     def check(self, X: Views) -> None:
         for kernel in self.kernels:
             kernel.check(X)
+
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
+        found = [kernel.learned(X, share) for kernel in self.kernels]
+        return self if all(map(is_, found, self.kernels)) else type(self)(_flat(type(self), found))
+
+    def standardized(self, *how: Any, **more: Any) -> Kernel:
+        return type(self)(tuple(kernel.standardized(*how, **more) for kernel in self.kernels))
 
 
 @dataclass(eq=False, repr=False)
@@ -263,17 +292,31 @@ class Wrapper(Kernel):
     def inside(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
 
+    def seen(self, X: Views) -> Views:
+        """Return what the kernel inside sees of the samples."""
+        return X
+
+    def around(self, kernel: Kernel) -> Kernel:
+        """Return the same around another kernel."""
+        return self if kernel is self.kernel else replace(self, kernel=kernel)
+
     def check(self, X: Views) -> None:
-        self.kernel.check(X)
+        self.kernel.check(self.seen(X))
 
     def view(self, X: Views) -> Views:
-        return self.kernel.view(X)
+        return self.kernel.view(self.seen(X))
+
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
+        return self.around(self.kernel.learned(self.seen(X), share))
+
+    def standardized(self, *how: Any, **more: Any) -> Kernel:
+        return self.around(self.kernel.standardized(*how, **more))
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        return self.kernel.compute(X, Y)
+        return self.kernel.compute(self.seen(X), None if Y is None else self.seen(Y))
 
     def compute_diag(self, X: Views) -> np.ndarray:
-        return self.kernel.compute_diag(X)
+        return self.kernel.compute_diag(self.seen(X))
 
 
 class ClearWrapper(Wrapper):
@@ -316,53 +359,14 @@ class Scaled(ClearWrapper):
 
 
 @dataclass(eq=False, repr=False)
-class Normalized(ClearWrapper):
-    """The cosine of a kernel: k(x, y) / √(k(x, x) k(y, y)), and 0 where a norm is 0."""
-
-    kernel: Kernel
-
-    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        K = self.kernel.compute(X, Y)  # first, so that sequences of X are read as those of Y are
-        return cosine(K, self.kernel, X, Y)
-
-    def compute_diag(self, X: Views) -> np.ndarray:
-        return (self.kernel.compute_diag(X) > 0).astype(np.float64)
-
-    def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
-        return self.kernel.walk(replace(outer, norms=(*outer.norms, Norm(outer.path, self.kernel))), X)
-
-    def split(self, *by: str) -> Kernel:
-        """Return the parts of the normalised kernel, each divided by the norms of the whole."""
-        whole = self.kernel.split(*by)
-        return type(whole)(self, whole.by)
-
-    def only(self, degree: int | None = None, position: int | None = None) -> Kernel:
-        """Return one part of the normalised kernel, divided by the norms of the whole."""
-        part = self.kernel.only(degree, position)
-        return type(part)(self, degree, position)
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{bracketed(self.kernel, ATOM)}.normalized()"
-
-
-@dataclass(eq=False, repr=False)
 class On(ClearWrapper):
     """A kernel that sees only some columns, or one view, of the data."""
 
     kernel: Kernel
     columns: Any
 
-    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        return self.kernel.compute(X.select(self.columns), None if Y is None else Y.select(self.columns))
-
-    def compute_diag(self, X: Views) -> np.ndarray:
-        return self.kernel.compute_diag(X.select(self.columns))
-
-    def check(self, X: Views) -> None:
-        self.kernel.check(X.select(self.columns))
-
-    def view(self, X: Views) -> Views:
-        return self.kernel.view(X.select(self.columns))
+    def seen(self, X: Views) -> Views:
+        return X.select(self.columns)
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
         return self.kernel.walk(replace(outer, path=(*outer.path, self.columns)), X)

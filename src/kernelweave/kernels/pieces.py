@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..letters import Letters
 from ..views import Path, Views
 
 if TYPE_CHECKING:
@@ -64,11 +63,11 @@ def pieces(term: Kernel, X: Views) -> list[Piece]:
 def readers(kernel: Kernel, X: Views, path: Path = ()) -> Iterator[tuple[Path, Kernel]]:
     """Yield the kernels at the ends of an expression, each with the columns that it is seen through.
 
-    Of a column of sequences all letters are meant, also where a kernel sees a part of them only.
+    Whole columns are meant, as they are given: all letters of sequences, and numbers in the units that they came in.
     """
     for piece in kernel.walk(Piece(kernel, path), X):
         if not piece.core.inside:
-            yield tuple(columns for columns in piece.path if not isinstance(columns, Letters)), piece.core
+            yield tuple(columns for columns in piece.path if not hasattr(columns, "of")), piece.core
         for part in piece.core.inside:
             yield from readers(part, X, piece.path)
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..views import Views
-from .base import ATOM, ClearWrapper, Kernel, Normalized, bracketed
+from .base import ATOM, ClearWrapper, Kernel, bracketed
+from .normalized import Normalized
 from .pieces import Piece, cosine, inverse_root
 from .values import MAX_LETTERS, limited, shown
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from ..errors import InputError
 from ..views import Views
 from .base import Kernel
+from .gaps import expected_rbf, expected_rbf_diag
 from .values import MAX_POWER, real_number, real_numbers, shown
 
 #: Up to this many columns, distances are summed directly (exact, symmetric to the last bit);
@@ -32,6 +33,14 @@ class VectorKernel(Kernel):
         """Return k of every row of A with itself."""
         raise NotImplementedError
 
+    def expected(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return k where numbers are missing (NaN) in columns of mean 0 and variance 1: here, k at the mean."""
+        return self.between(np.nan_to_num(A), np.nan_to_num(B))
+
+    def expected_within(self, A: np.ndarray) -> np.ndarray:
+        """Return the diagonal of `expected`."""
+        return self.within(np.nan_to_num(A))
+
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         A = X.matrix()
         B = A if Y is None else Y.matrix()
@@ -50,10 +59,10 @@ class Linear(VectorKernel):
     definite = True
 
     def between(self, A: Any, B: Any) -> np.ndarray:
-        return _dot(A, B)
+        return dots(A, B)
 
     def within(self, A: Any) -> np.ndarray:
-        return _squares(A)
+        return squares(A)
 
 
 @dataclass(eq=False, repr=False)
@@ -77,10 +86,10 @@ class Polynomial(VectorKernel):
     always_shown = ("degree",)
 
     def between(self, A: Any, B: Any) -> np.ndarray:
-        return self._power(_dot(A, B), A.shape[1])
+        return self._power(dots(A, B), A.shape[1])
 
     def within(self, A: Any) -> np.ndarray:
-        return self._power(_squares(A), A.shape[1])
+        return self._power(squares(A), A.shape[1])
 
     def _power(self, products: np.ndarray, n_columns: int) -> np.ndarray:
         if not (isinstance(self.degree, numbers.Integral) and 1 <= self.degree <= MAX_POWER):
@@ -116,13 +125,24 @@ class RBF(VectorKernel):
         if isinstance(self.gamma, (list, tuple, np.ndarray)):
             roots = np.sqrt(_gammas(self.gamma, A.shape[1]))
             A, B = (M.multiply(roots).tocsr() if sparse.issparse(M) else M * roots for M in (A, B))
-            return _exponential(_squared_distances(A, B), -1.0)
+            return _exponential(squared_distances(A, B), -1.0)
         if isinstance(self.gamma, str):
             raise InputError(f"{self!r} has no widths yet: an estimator finds them; its kernel_ shows them.")
-        return _exponential(_squared_distances(A, B), -_gamma(self, A.shape[1]))
+        return _exponential(squared_distances(A, B), -_gamma(self, A.shape[1]))
 
     def within(self, A: Any) -> np.ndarray:
         return np.ones(A.shape[0])
+
+    def expected(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return expected_rbf(A, B, self._each_gamma(A.shape[1]))
+
+    def expected_within(self, A: np.ndarray) -> np.ndarray:
+        return expected_rbf_diag(A, self._each_gamma(A.shape[1]))
+
+    def _each_gamma(self, n_columns: int) -> np.ndarray:
+        if isinstance(self.gamma, (list, tuple, np.ndarray)):
+            return _gammas(self.gamma, n_columns)
+        return np.full(n_columns, _gamma(self, n_columns))
 
 
 @dataclass(eq=False, repr=False)
@@ -139,7 +159,7 @@ class Laplacian(VectorKernel):
     definite = True
 
     def between(self, A: Any, B: Any) -> np.ndarray:
-        return _exponential(_absolute_distances(A, B), -_gamma(self, A.shape[1]))
+        return _exponential(absolute_distances(A, B), -_gamma(self, A.shape[1]))
 
     def within(self, A: Any) -> np.ndarray:
         return np.ones(A.shape[0])
@@ -162,16 +182,18 @@ def _gammas(gamma: Any, n_columns: int) -> np.ndarray:
     return values
 
 
-def _dot(A: Any, B: Any) -> np.ndarray:
+def dots(A: Any, B: Any) -> np.ndarray:
+    """Return x·y of all rows of A and B, dense or sparse."""
     with np.errstate(over="ignore", invalid="ignore"):
         product = A @ B.T
     return product.toarray() if sparse.issparse(product) else np.asarray(product)
 
 
-def _squares(A: Any) -> np.ndarray:
+def squares(A: Any) -> np.ndarray:
+    """Return x·x of all rows."""
     with np.errstate(over="ignore"):
-        squares = A.multiply(A).sum(axis=1) if sparse.issparse(A) else np.einsum("ij,ij->i", A, A)
-    return np.asarray(squares).ravel()
+        found = A.multiply(A).sum(axis=1) if sparse.issparse(A) else np.einsum("ij,ij->i", A, A)
+    return np.asarray(found).ravel()
 
 
 def _exponential(distances: np.ndarray, factor: float) -> np.ndarray:
@@ -179,26 +201,28 @@ def _exponential(distances: np.ndarray, factor: float) -> np.ndarray:
     return np.exp(distances, out=distances)
 
 
-def _squared_distances(A: Any, B: Any) -> np.ndarray:
+def squared_distances(A: Any, B: Any) -> np.ndarray:
+    """Return ‖x − y‖² of all rows of A and B, dense or sparse."""
     if not sparse.issparse(A) and not sparse.issparse(B):
         if A.shape[1] <= DIRECT_COLUMNS:
-            from .._fast.vectors import squared_distances
+            from .._fast.vectors import squared_distances as quick
 
-            return squared_distances(np.ascontiguousarray(A), np.ascontiguousarray(B.T))
+            return quick(np.ascontiguousarray(A), np.ascontiguousarray(B.T))
         centre = B.mean(axis=0)  # distances do not move, but far less is lost to cancellation
         A, B = A - centre, B - centre
-    distances = _dot(A, B)
+    distances = dots(A, B)
     distances *= -2.0
-    distances += _squares(A)[:, None]
-    distances += _squares(B)
+    distances += squares(A)[:, None]
+    distances += squares(B)
     return np.maximum(distances, 0.0, out=distances)
 
 
-def _absolute_distances(A: Any, B: Any) -> np.ndarray:
+def absolute_distances(A: Any, B: Any) -> np.ndarray:
+    """Return Σ|x_c − y_c| of all rows of A and B, dense or sparse."""
     if sparse.issparse(A) or sparse.issparse(B):
         from sklearn.metrics.pairwise import manhattan_distances
 
         return manhattan_distances(A, B)
-    from .._fast.vectors import absolute_distances
+    from .._fast.vectors import absolute_distances as quick
 
-    return absolute_distances(np.ascontiguousarray(A), np.ascontiguousarray(B.T))
+    return quick(np.ascontiguousarray(A), np.ascontiguousarray(B.T))

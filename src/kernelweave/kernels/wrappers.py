@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..views import Columns, DictViews, Views
-from .base import ClearWrapper, Kernel, Sum
+from .base import ClearWrapper, Kernel, Sum, add_all
 from .pieces import Piece
 from .values import limited
 
@@ -43,6 +43,12 @@ class PerFeature(ClearWrapper):
     def check(self, X: Views) -> None:
         for term in self.terms(X):
             term.check(X)
+
+    def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
+        found = [self.kernel.learned(X.select(label), share) for label in X.labels]
+        if all(kernel is self.kernel for kernel in found):
+            return self
+        return add_all([kernel.on(label) for kernel, label in zip(found, X.labels, strict=True)])
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
         for label in X.through(outer.path).labels:
