@@ -27,7 +27,7 @@ from kernelweave.io import (
     unique_ids,
 )
 from kernelweave.io.records import read_batches
-from kernelweave.io.streams import _BGZIP_END, Source, _Again
+from kernelweave.io.streams import BGZIP_END, Source, _Again
 from kernelweave.sequences import PROTEIN, SequenceSet, as_sequences
 
 RECORDS = st.lists(st.text("ACGT", min_size=1, max_size=20), min_size=1, max_size=12)
@@ -53,7 +53,7 @@ def bgzip(data, size=9):
         body = packer.compress(piece) + packer.flush()
         head = b"\x1f\x8b\x08\x04" + bytes(5) + b"\xff\x06\x00BC\x02\x00" + (len(body) + 25).to_bytes(2, "little")
         out += head + body + zlib.crc32(piece).to_bytes(4, "little") + len(piece).to_bytes(4, "little")
-    return out + _BGZIP_END
+    return out + BGZIP_END
 
 
 def read(data, alphabet="dna", **rules):
@@ -182,7 +182,7 @@ def test_row_68_a_cut_gzip_file_is_an_error(rows, compress, data):
 
 def test_row_68_a_bgzip_file_cut_between_blocks_is_an_error(tmp_path):
     path = tmp_path / "x.fa.gz"
-    path.write_bytes(bgzip(GOOD)[: -len(_BGZIP_END)])
+    path.write_bytes(bgzip(GOOD)[: -len(BGZIP_END)])
     with pytest.raises(InputError, match=r"x.fa.gz is truncated: the last block"):
         read_fasta(path)
 

@@ -125,7 +125,8 @@ def _without(data: Data, skipped: set[int]) -> Data:
 
     X = {name: thinned(column) for name, column in data.X.items()} if isinstance(data.X, dict) else thinned(data.X)
     y = None if data.y is None else data.y[kept]
-    return replace(data, X=X, y=y, ids=[data.ids[i] for i in kept])
+    groups = None if data.groups is None else data.groups[kept]
+    return replace(data, X=X, y=y, ids=[data.ids[i] for i in kept], groups=groups)
 
 
 def _require(names: list[str], data: Data) -> None:

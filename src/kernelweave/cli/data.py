@@ -20,6 +20,8 @@ from .console import count, work_bar
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..io.bed import Intervals
+
 #: Beside a packed file: a table of ids and labels, or an array of labels, as `make_splice_sites` writes it.
 LABELS_BESIDE, LABELS_ARRAY = ".labels.tsv", ".labels.npy"
 #: A matrix with a larger share of non-zeros is not sparse.
@@ -46,11 +48,23 @@ class Reading:
     min_length: int = 1
     ambiguous: str = "skip"
     lower: str = "upper"
+    genome: str | None = None
+    width: int | None = None
+    slop: int | None = None
+    feature: str | None = None
+    negatives: str | None = None
+    ratio: int = 1
+    exclude: str | None = None
+    group_field: str | None = None
+    #: Where the drawing of negatives begins, which is not only for reading.
+    seed: int = 0
 
     @classmethod
     def taken_from(cls, options: dict[str, Any]) -> Reading:
         """Take the options that say how to read out of all options."""
-        return cls(**{field.name: options.pop(field.name) for field in fields(cls) if field.name in options})
+        seed = options.get("seed", 0)
+        names = [field.name for field in fields(cls) if field.name in options and field.name != "seed"]
+        return cls(**{name: options.pop(name) for name in names}, seed=seed)
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -76,6 +90,12 @@ class Data:
     ids : list of str
     source : str
         The names of the files, for messages.
+    groups : array or None
+        What --group-field says of every sample.
+    intervals : Intervals or None
+        Where the samples lie, if they were cut out of a genome.
+    notes : tuple of str
+        What is good to know of them.
     """
 
     kind: str
@@ -83,6 +103,9 @@ class Data:
     y: np.ndarray | None
     ids: list[str]
     source: str
+    groups: np.ndarray | None = None
+    intervals: Intervals | None = None
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -102,12 +125,19 @@ def read(files: tuple[str, ...], how: Reading, *, labelled: bool = True, n_featu
     """
     if not files:
         raise click.UsageError("No data file was given.")
+    if how.genome is not None:
+        from .places import read_places
+
+        return read_places(files, how, labelled)
     sources = [opened(path) for path in files]
     kinds = [how.file_format if how.file_format != "auto" else kind_of(source) for source in sources]
     if "model" in kinds:
         raise InputError(f"{files[kinds.index('model')]} is a model file or another zip file; data are needed here.")
     if len(set(kinds)) > 1:
         raise InputError(f"The files are of different kinds: {', '.join(map(' is '.join, zip(files, kinds)))}.")  # noqa: B905
+    if "intervals" in kinds:
+        path = files[kinds.index("intervals")]
+        raise click.UsageError(f"{path} holds places (BED or GFF), not letters; say of which genome: --genome hg.fa.")
     if kinds[0] == "sequences":
         return _sequences(files, sources, how, labelled)
     if len(files) > 1:
@@ -140,7 +170,22 @@ def _sequences(files: tuple[str, ...], sources: list[Any], how: Reading, labelle
     y = found.labels
     if labelled and how.labels is not None:
         y = match_labels(found.ids or [], *_label_table(how.labels, how))
-    return Data("sequences", found.sequences, y, found.ids or [], " and ".join(files))
+    groups = None if how.group_field is None else _header_groups(files, how.group_field, found.sequences.notes.skipped)
+    return Data("sequences", found.sequences, y, found.ids or [], " and ".join(files), groups)
+
+
+def _header_groups(files: tuple[str, ...], field: str, skipped: tuple[int, ...]) -> np.ndarray:
+    """Read the headers once more, for the group that each of them names."""
+    import numpy as np
+
+    from ..io.fasta import iter_fasta
+    from ..io.tables import header_labels
+
+    if any(not os.path.isfile(os.path.expanduser(path)) for path in files):
+        raise click.UsageError("--group-field reads the headers of a file; standard input can be read only once.")
+    group = header_labels(field)
+    found = [group(record.header) for path in files for record in iter_fasta(path)]
+    return np.delete(np.array(found), list(skipped))
 
 
 def labels_or_blanks(field: str) -> Callable[[str], str]:
@@ -227,7 +272,8 @@ def _table(path: str, source: Any, how: Reading, labelled: bool) -> Data:
         shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
         raise click.UsageError(f"Say what is to be predicted with --target COLUMN; {path} has {shown}.")
     id_name = how.id_column or ("id" if "id" in names and how.target != "id" else None)
-    apart = [name for name in (how.target if labelled else None, id_name) if name is not None]
+    given = (how.target if labelled else None, id_name, how.group_field)
+    apart = [name for name in given if name is not None]
     wanted = how.wanted or [name for name in names if name not in apart and name != how.target]
     require_columns((*apart, *wanted), names, path)
     if not len(table[names[0]]):
@@ -239,7 +285,8 @@ def _table(path: str, source: Any, how: Reading, labelled: bool) -> Data:
     y = None
     if labelled and how.target is not None:
         y = _present(tidy_labels(table[how.target]), path, how.target)
-    return Data("table", {name: table[name] for name in wanted}, y, ids, path)
+    groups = None if how.group_field is None else table[how.group_field].astype(str)
+    return Data("table", {name: table[name] for name in wanted}, y, ids, path, groups)
 
 
 def _present(y: Any, path: str, name: str) -> Any:
@@ -287,7 +334,9 @@ def opened(path: str) -> Any:
 
 
 def kind_of(source: Any) -> str:
-    """Return "model", "packed", "sequences", "svmlight", "parquet" or "table"."""
+    """Return "model", "packed", "sequences", "svmlight", "parquet", "intervals" or "table"."""
+    from ..io.bed import looks_like_intervals
+
     head = _first_bytes(source)
     if head.startswith(b"\x1f\x8b"):
         head = _unzipped(head)
@@ -303,7 +352,10 @@ def kind_of(source: Any) -> str:
     first = next((line for line in lines if not line.startswith(notes)), b"")
     if first.startswith((b">", b"@")) or not lines:
         return "sequences"
-    return "svmlight" if _is_svmlight(first, lines) else "table"
+    if _is_svmlight(first, lines):
+        return "svmlight"
+    first = next((line for line in lines if not line.startswith((*notes, b"track", b"browser"))), b"")
+    return "intervals" if looks_like_intervals(first) else "table"
 
 
 def _is_svmlight(first: bytes, lines: list[bytes]) -> bool:

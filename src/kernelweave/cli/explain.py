@@ -40,6 +40,7 @@ With more than two classes, every class has its own: kmers-CLASS.tsv and so on.
 @click.option("--orders", type=click.IntRange(min=1, max=12), help="Longest words in the map.  [default: up to 8]")
 @click.option("--no-plots", is_flag=True, help="Tables only, which need no matplotlib.")
 @opt.READING
+@opt.PLACES
 @opt.THREADS
 @opt.JSON
 def explain(**options: Any) -> None:

@@ -16,19 +16,22 @@ from .failures import NOT_CONVERGED, Failure, check_output
 from .machine import check_positive_label, check_task, estimator, put_positive_last, task_of
 from .notes import SampleNotes
 from .runfile import run_path, use_run, versions, write_run
+from .splits import HOLD_OUT, chosen
 
 EXAMPLES = """\b
 Examples:
   kernelweave fit pos.fa neg.fa --kernel 'WeightedDegree(degree=20)' --output model.kw
   kernelweave fit sites.fa --label-field class --preset splice --class-weight balanced
   kernelweave fit table.csv --target outcome --kernel "RBF(gamma=0.5).on('age') + Spectrum(k=6).on('utr')"
+  kernelweave fit peaks.narrowPeak --genome hg.fa --width 300 --negatives matched
   kernelweave fit data.svm --C 10 --time-limit 10m --strict
   kernelweave fit --run model.toml --C 10 --output other.kw
 
 \b
 Data are FASTA or FASTQ (positives, then negatives; or one file with labels in its headers; or one file
-for each of several classes), tables (CSV, TSV, Parquet), svmlight files, or packed files (see convert);
-plain or gzip; - is standard input. Ctrl-C leaves a checkpoint, and the same command goes on from it.
+for each of several classes), the same as BED or GFF with --genome, tables (CSV, TSV, Parquet), svmlight
+files, or packed files (see convert); plain or gzip; - is standard input.
+Ctrl-C leaves a checkpoint, and the same command goes on from it.
 Exit codes: 0 done, 2 usage, 3 bad input, 4 not converged (with --strict), 5 files, 130 interrupted.
 """
 
@@ -47,6 +50,9 @@ WIDTH = len("certificate")
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="Cost of errors, against a smooth machine.")
 @opt.LEARNING
 @opt.READING
+@opt.PLACES
+@opt.NEGATIVES
+@HOLD_OUT
 @click.option("--checkpoint", type=click.Path(), help="Where to save on the way.  [default: OUTPUT.checkpoint]")
 @click.option("--force-new", is_flag=True, help="Begin anew where a checkpoint is there.")
 @click.option("--strict", is_flag=True, help="Exit with 4 where the gap stayed above --tol.")
@@ -88,6 +94,7 @@ class Run:
         self.options = dict(options)
         how = Reading.taken_from(options)
         data = read(tuple(options["files"]), how, labelled=options["task"] != "one-class")
+        data = chosen(data, options, inside=False)
         if options["kernel"]:
             kernel = parse(options["kernel"])
         else:
@@ -126,7 +133,7 @@ class Run:
         self.seconds = time.monotonic() - start
         put_positive_last(self.model, self.options["positive"])
         self.model.trained_ = replace(self.model.trained_, target=self.target)
-        self.model.notes_ += self.notes.said()
+        self.model.notes_ += [*self.data.notes, *self.notes.said()]
         if self.names is not None:
             import numpy as np
 
@@ -210,7 +217,7 @@ class Run:
         if len(model.term_names_) > 1:
             out.print(weights_table(model))
         for text in model.notes_:
-            if text not in self.notes.said():  # which were said before
+            if text not in (*self.data.notes, *self.notes.said()):  # which were said before
                 out.print(f"Note: {text}")
         output = self.options["output"]
         size = os.path.getsize(os.path.expanduser(output))
@@ -218,7 +225,10 @@ class Run:
         if self.checkpoint.exists():
             text = f"The same command with more time or steps goes on from {self.checkpoint.path}"
             out.print(text, soft_wrap=True)
-        example = "new.csv" if self.data.kind == "table" else "new.svm" if self.data.kind == "svmlight" else "new.fa"
+        kinds = {"table": "new.csv", "svmlight": "new.svm"}
+        example = kinds.get(self.data.kind, "new.fa")
+        if self.data.intervals is not None:
+            example = f"new.bed --genome {self.options['genome']}"
         out.print(f"Next: kernelweave predict {output} {example} > scores.tsv", soft_wrap=True)
 
 

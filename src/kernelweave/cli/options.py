@@ -228,6 +228,26 @@ READING = grouped(
                  help="Lower-case letters: the same as upper case, or unknown (soft masking)."),
 )  # fmt: skip
 
+#: Where samples are cut out of a genome.
+PLACES = grouped(
+    click.option("--genome", type=click.Path(), metavar="FASTA",
+                 help="DATA are BED, narrowPeak, GFF or GTF files, and these are the letters: plain, bgzip or gzip."),
+    click.option("--width", type=click.IntRange(min=1, max=MOST), metavar="N",
+                 help="Windows of N letters around summits or middles."),
+    click.option("--slop", type=click.IntRange(min=0, max=MOST), metavar="N", help="N more letters on either side."),
+    click.option("--feature", metavar="KIND", help="GFF and GTF: the rows to read, such as gene."),
+)  # fmt: skip
+
+#: Where negatives for peaks come from.
+NEGATIVES = grouped(
+    click.option("--negatives", type=click.Path(), metavar="matched|BED",
+                 help="Negatives for a file of peaks: drawn from the genome, alike in length, G and C and repeats; or "
+                 "a file of them."),
+    click.option("--ratio", type=click.IntRange(min=1, max=50), default=1, show_default=True,
+                 help="Matched negatives for every peak."),
+    click.option("--exclude", type=click.Path(), metavar="BED", help="Where no negative may lie."),
+)  # fmt: skip
+
 #: How a machine is trained.
 LEARNING = grouped(
     click.option("--task", type=click.Choice(["auto", "classification", "regression", "one-class"]), default="auto",

@@ -40,6 +40,7 @@ Regression has id and prediction. The id of a table's row is its number, unless 
 @click.option("--all-scores", is_flag=True, help="One column for the score of every class.")
 @click.option("--probability", is_flag=True, help="Add class probabilities, for models with --loss logistic.")
 @opt.READING
+@opt.PLACES
 @opt.THREADS
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line instead of columns.")
 def predict(**options: Any) -> None:

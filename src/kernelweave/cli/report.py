@@ -14,6 +14,7 @@ from .arrange import arranged, model_alphabet
 from .console import console, table, write_json
 from .data import Reading, read
 from .failures import check_output
+from .splits import HOLD_OUT, chosen
 
 EXAMPLES = """\b
 Examples:
@@ -34,7 +35,11 @@ The page holds everything it needs: it loads nothing from the network, and can b
 @click.option("--output", "-o", type=click.Path(), default="report.html", show_default=True, help="The page.")
 @click.option("--title", help="The heading of the page.")
 @opt.READING
+@opt.PLACES
+@opt.NEGATIVES
+@HOLD_OUT
 @opt.THREADS
+@opt.SEED
 @opt.JSON
 def report(**options: Any) -> None:
     """Write an HTML page about a MODEL file, with its scores on the labelled samples in DATA."""
@@ -50,12 +55,13 @@ def report(**options: Any) -> None:
     model = load(options["model"])
     model.n_jobs = options["threads"] or -1
     given: tuple[Any, Any, Any] = (None, None, None)
+    notes: tuple[str, ...] = ()
     if options["files"]:
-        data = labelled(model, options["files"], how)
-        given = (data.X, data.y, data.ids)
+        data = chosen(labelled(model, options["files"], how), options, inside=True)
+        given, notes = (data.X, data.y, data.ids), data.notes
     title = options["title"] or "What the model learned"
     with AtomicFile(options["output"]) as out:
-        page, context = written(model, [(TRAINING, None, None, None), (UNSURE, *given)], Options(), title)
+        page, context = written(model, [(TRAINING, None, None, None), (UNSURE, *given)], Options(notes=notes), title)
         out.file.write(page.encode())
     found = scores(context)
     if context.said is not None:

@@ -17,7 +17,9 @@ import click
 from ..errors import DataWarning, InputError
 
 #: Entries that are names of files; in a run file they are seen from its folder.
-PATHS = ("files", "labels", "output", "checkpoint")
+PATHS = ("files", "labels", "output", "checkpoint", "genome", "negatives", "exclude")
+#: Values in their place that are no names of files.
+WORDS = ("-", "matched")
 _COMMENT = """Written by kernelweave. This does the same again, and options beside it win:
     kernelweave fit --run {name}"""
 
@@ -34,7 +36,10 @@ def write_run(path: str, options: dict[str, Any], result: dict[str, Any]) -> Non
 
     folder = os.path.dirname(os.path.abspath(os.path.expanduser(path)))
     placed = {key: _seen_from(value, folder) if key in PATHS else value for key, value in options.items()}
-    names = [*options["files"], *([options["labels"]] if options.get("labels") else [])]
+    read = ("labels", "negatives", "exclude")
+    names = [*options["files"], *(options[key] for key in read if options.get(key) not in (None, *WORDS))]
+    if options.get("genome"):
+        names.append(f"{options['genome']}.fai")  # names and lengths: the letters take too long to read
     digests = {_seen_from(name, folder): _sha256(name) for name in names if os.path.isfile(os.path.expanduser(name))}
     text = dumps({"fit": placed, "sha256": digests, "result": result}, _COMMENT.format(name=os.path.basename(path)))
     with AtomicFile(path) as out:
@@ -98,7 +103,7 @@ def _check_kind(path: str, key: str, value: Any, parameter: click.Parameter) -> 
 def _seen_from(value: Any, folder: str) -> Any:
     if isinstance(value, (list, tuple)):
         return [_seen_from(item, folder) for item in value]
-    if value is None or value == "-":
+    if value is None or value in WORDS:
         return value
     full = os.path.abspath(os.path.expanduser(value))
     try:
@@ -110,7 +115,7 @@ def _seen_from(value: Any, folder: str) -> Any:
 def _put_back(value: Any, folder: str) -> Any:
     if isinstance(value, list):
         return [_put_back(item, folder) for item in value]
-    if not isinstance(value, str) or value == "-":
+    if not isinstance(value, str) or value in WORDS:
         return value
     full = os.path.normpath(os.path.join(folder, value))
     here = os.path.relpath(full) if os.path.splitdrive(full)[0] == os.path.splitdrive(os.getcwd())[0] else full

@@ -98,7 +98,7 @@ class Regions:
             by_name.setdefault(name, []).append((int(start), int(end)))
         if not by_name:
             raise InputError("regions holds no region; leave it out to scan everything.")
-        self._spans = {name: _joined(np.array(sorted(spans))) for name, spans in by_name.items()}
+        self._spans = {name: joined(np.array(sorted(spans))) for name, spans in by_name.items()}
 
     @property
     def names(self) -> list[str]:
@@ -114,8 +114,8 @@ class Regions:
         return (at >= 0) & (starts + length <= lasts[np.maximum(at, 0)])
 
 
-def _joined(spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Spans (n, 2), sorted, become (starts, ends) of separate ones."""
+def joined(spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return spans (n, 2), sorted by start, as (starts, ends) of separate ones."""
     reach = np.maximum.accumulate(spans[:, 1])
     new = np.append(True, spans[1:, 0] > reach[:-1])
     last = np.append(np.flatnonzero(new)[1:] - 1, len(spans) - 1)

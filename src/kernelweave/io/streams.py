@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from ..errors import InputError, InputTypeError
 
 _BOM = b"\xef\xbb\xbf"
-_BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 _FOREIGN = {
     b"BZh": "bzip2 data",
     b"\xfd7zXZ": "xz data",
@@ -75,13 +75,13 @@ class Source:
     def _require_last_block(self) -> None:
         """A bgzip file cut between two blocks is good gzip; only its empty last block shows that it is whole."""
         if self._bgzip and self.size:
-            self._raw.seek(-min(len(_BGZIP_END), self.size), os.SEEK_END)
+            self._raw.seek(-min(len(BGZIP_END), self.size), os.SEEK_END)
             end = self._raw.read()
             self._raw.seek(0)
             self._check_last_block(end)
 
     def _check_last_block(self, end: bytes) -> None:
-        if end != _BGZIP_END:
+        if end != BGZIP_END:
             raise InputError(f"{self.name} is truncated: the last block of a bgzip file is missing. Fetch it again.")
 
     def _refuse_foreign(self, magic: bytes) -> None:
@@ -155,7 +155,7 @@ class _Again(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         data = self._head[: len(buffer)] or self._file.read(len(buffer)) or b""
         self._head = self._head[len(data) :] if self._head else b""
-        self.tail = (self.tail + data)[-len(_BGZIP_END) :]
+        self.tail = (self.tail + data)[-len(BGZIP_END) :]
         buffer[: len(data)] = data
         return len(data)
 

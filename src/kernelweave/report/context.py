@@ -25,11 +25,14 @@ class Options:
         Samples explained of each kind: highest, lowest, nearest the threshold.
     orders : tuple of int or None
         Lengths of words in the map of importance.
+    notes : tuple of str
+        What is to be said of the given samples: how they were split from others, how negatives were drawn.
     """
 
     top: int = 100
     n_examples: int = 2
     orders: tuple[int, ...] | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..estimators.fitted import FittedModel
 from ..explain.curves import curves_of
 from ..explain.normals import label_of
+from ..explain.validation import Fold, auroc, intervals
 from ..io.support import requests_of
 from ..kernels.values import typed
 from ..sequences import SequenceSet
@@ -26,6 +27,8 @@ from .samples import Samples, class_names, is_binary, positives
 from .trained import SEEN, TRAINING, UNSEEN, UNSURE
 
 PACKAGES = ("kernelweave", "numpy", "scipy", "scikit-learn", "numba", "highspy")
+#: Drawings for an interval, and the most samples that are drawn from.
+DRAWINGS, MOST_DRAWN = 300, 20_000
 #: A gap below this is as good as none, in large print.
 LEAST_GAP = 1e-6
 
@@ -72,8 +75,16 @@ def _score_cards(context: Context) -> list[Html]:
     curves = curves_of(positive, judged.decision)
     if not curves.n_positive or not curves.n_negative:
         return [_card(percent(float(np.mean((judged.decision > 0) == positive))), "accuracy", where)]
-    more = f"average precision {decimals(curves.average_precision)}; {where}"
+    more = f"{_interval(positive, judged.decision)}average precision {decimals(curves.average_precision)}; {where}"
     return [_card(decimals(curves.roc_area), "area under ROC", more)]
+
+
+def _interval(positive: np.ndarray, decision: np.ndarray) -> str:
+    """The interval of the area under ROC, where there are not so many samples that it takes long and is narrow."""
+    if len(positive) > MOST_DRAWN:
+        return ""
+    found = intervals([Fold(positive, decision)], {"auROC": auroc}, repeats=DRAWINGS)["auROC"]
+    return f"95\u202f% from {decimals(found.low)} to {decimals(found.high)} by the bootstrap over {found.over}; "
 
 
 def caption(samples: Samples) -> str:
@@ -125,6 +136,7 @@ def data_section(context: Context) -> Section:
         *((f"{s.label} samples", number(len(s))) for s in (context.test, context.seen) if s is not None),
         ("columns or views", number(model.n_features_in_)),
         ("support samples", number(len(model.support_))),
+        *(("the given samples", text) for text in context.options.notes),
     ]
     parts = [facts(rows), _classes(context), _targets(context), _sequences(context)]
     return section("data", "What was trained on what", *parts)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from ..explain.curves import curves_of
+from ..explain.validation import mcc
 from . import measures
 from .classes import accuracy
 from .context import Context
@@ -30,7 +31,7 @@ def _of(model: Any, samples: Samples) -> dict[str, float]:
         return {"accuracy": accuracy(samples), "balanced accuracy": _balanced(samples)}
     positive = positives(samples)
     assert positive is not None
-    found = {"accuracy": float(np.mean((samples.decision > 0) == positive))}
+    found = {"accuracy": float(np.mean((samples.decision > 0) == positive)), "MCC": mcc(positive, samples.decision)}
     if positive.all() or not positive.any():
         return found  # there is no curve of one class
     curves = curves_of(positive, samples.decision)
