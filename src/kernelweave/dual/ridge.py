@@ -13,6 +13,7 @@ from ..errors import TimeLimitError
 from ..gram import Combined
 from ..losses import BoxQP, SmoothLoss
 from .base import UNLIMITED, DualSolver, DualState, Effort, Machine
+from .cholesky import factored
 
 #: Above this many samples, conjugate gradients take over from Cholesky factors.
 MAX_CHOLESKY = 8000
@@ -96,19 +97,19 @@ def _cholesky_factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
         B *= root[:, None]
         B.flat[:: K.n + 1] += 1.0
         B.flat[:: K.n + 1] += jitter * float(np.trace(B)) / K.n
-        factor, failed = lapack.dpotrf(B.T, lower=1, clean=0, overwrite_a=1)
-        if not failed:
-            return np.asarray(factor)
+        factor = factored(B)
+        if factor is not None:
+            return factor
     return None
 
 
 def _solved_by_factor(qp: BoxQP, K: Combined, factor: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
     """Return (a, b) from the factor of I + R K R, and again from what rounding and jitter left over."""
-    v = root * lapack.dpotrs(factor, root, lower=1)[0]
+    v = root * lapack.dpotrs(factor, root)[0]
     a, b = np.zeros(K.n), 0.0
     rest = -qp.linear
     for _ in range(REFINEMENTS):
-        u = root * lapack.dpotrs(factor, root * (rest - rest.mean()), lower=1)[0]
+        u = root * lapack.dpotrs(factor, root * (rest - rest.mean()))[0]
         more = float((u.sum() + a.sum() - qp.total) / v.sum())
         a, b = a + u - more * v, b + more + float(rest.mean())
         rest = -qp.linear - b - qp.ridge * a - K.apply(a)
