@@ -26,6 +26,7 @@ from .kernels import kernels
 from .predict import predict
 from .report import report
 from .scan import scan
+from .variants import variants
 
 USAGE, BAD_INPUT, IO = 2, 3, 5
 
@@ -35,6 +36,7 @@ Examples:
   kernelweave predict model.kw new.fa > scores.tsv
   kernelweave fit table.csv --target outcome --kernel "RBF(0.5).on('age') + Spectrum(k=6).on('utr')"
   kernelweave cv table.csv --target outcome --C 0.1,1,10
+  kernelweave variants model.kw calls.vcf.gz --genome hg.fa --output scored.vcf.gz
   kernelweave demo
 """
 
@@ -177,5 +179,5 @@ def cli() -> None:
     """Learn which similarities matter: multiple kernel learning on tables, DNA, protein and text."""
 
 
-for command in (fit, predict, scan, explain, report, cv, kernels, convert, inspect, demo):
+for command in (fit, predict, scan, variants, explain, report, cv, kernels, convert, inspect, demo):
     cli.add_command(command)

@@ -81,7 +81,7 @@ def scan(**options: Any) -> None:
     regions = [region(text) for text in options["region"]] or options["regions"]
     given = {name: options[name] for name in ("at", "anchor", "threshold", "unknown", "window")}
     given |= {"strands": options["strand"], "regions": regions, "n_jobs": options["threads"] or -1}
-    given["label"] = _label(model, options["label"])
+    given["label"] = class_of(model, options["label"])
     with work_bar("Scanning", "letter") as bar:
         done = _run(model, options, given, lambda progress: bar(progress.n_letters, progress.fraction))
     told = {
@@ -124,7 +124,7 @@ def region(text: str) -> tuple[str, int, int]:
     return found[1], start - 1, end
 
 
-def _label(model: Any, text: str | None) -> Any:
+def class_of(model: Any, text: str | None) -> Any:
     """Return the class that was named, in the type that the model has."""
     if text is None:
         return None

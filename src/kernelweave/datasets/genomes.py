@@ -14,21 +14,10 @@ from ..io.bed import Intervals
 from ..io.genome import Genome, TextGenome, open_genome
 
 LETTERS = np.frombuffer(b"ACGT", np.uint8)
-#: Chances of A, C, G and T at the places of the motif that is planted.
-MOTIF = (
-    (0.05, 0.05, 0.85, 0.05),
-    (0.82, 0.03, 0.05, 0.10),
-    (0.04, 0.04, 0.02, 0.90),
-    (0.10, 0.05, 0.75, 0.10),
-    (0.93, 0.02, 0.03, 0.02),
-    (0.20, 0.55, 0.20, 0.05),
-    (0.03, 0.02, 0.03, 0.92),
-    (0.05, 0.78, 0.12, 0.05),
-    (0.88, 0.04, 0.04, 0.04),
-    (0.15, 0.10, 0.65, 0.10),
-)
 #: Letters with the same share of G and C, letters of a repeat, and letters of a gap.
 STRETCH, REPEAT, GAP = 2000, 300, 500
+#: Places of the motif that is planted, and what other letters than the best one cost there: no two the same.
+PLACES, COSTS = 20, (0.4, 3.2)
 _COMPLEMENT = np.zeros(256, np.uint8)
 _COMPLEMENT[list(b"ACGT")] = list(b"TGCA")
 
@@ -58,8 +47,8 @@ def make_genome(
     *,
     n_sequences: int = 3,
     length: int = 100_000,
-    width: int = 60,
-    motif: Any = MOTIF,
+    width: int = 30,
+    motif: Any = None,
     random_state: int | np.random.Generator | None = None,
     path: str | os.PathLike | None = None,
 ) -> MadeGenome:
@@ -78,8 +67,8 @@ def make_genome(
         Letters of each.
     width : int
         Letters of a peak.
-    motif : array of shape (places, 4)
-        Chances of A, C, G and T.
+    motif : array of shape (places, 4) or None
+        Chances of A, C, G and T; None for one of 20 letters.
     random_state : int, Generator or None
     path : path of a folder, or None
         Writes genome.fa, peaks.bed, variants.vcf and effects.tsv there.
@@ -91,7 +80,7 @@ def make_genome(
     >>> len(made.peaks), made.variants["ref"].shape
     (50, (10,))
     """
-    rng, chances = np.random.default_rng(random_state), np.asarray(motif, dtype=np.float64)
+    rng, chances = np.random.default_rng(random_state), np.asarray(_motif() if motif is None else motif, np.float64)
     if chances.ndim != 2 or chances.shape[1] != 4 or not np.allclose(chances.sum(axis=1), 1.0):
         raise InputError(f"motif must be chances of A, C, G and T, shape (places, 4); got shape {chances.shape}.")
     slots = length // (3 * width) * n_sequences
@@ -106,6 +95,15 @@ def make_genome(
     genome = TextGenome({name: text.tobytes() for name, text in zip(names, texts, strict=True)})
     made = MadeGenome(genome, peaks, _variants(rng, genome, peaks, n_variants, chances))
     return made if path is None else _written(made, os.path.expanduser(os.fspath(path)))
+
+
+def _motif() -> np.ndarray:
+    """Chances of the letters of a motif; no two letters differ by as much, so that effects can be ranked."""
+    rng, costs = np.random.default_rng(3), np.zeros((PLACES, 4))
+    worse = rng.permutation(np.linspace(*COSTS, 3 * PLACES)).reshape(PLACES, 3)
+    for row, others in zip(costs, worse, strict=True):
+        row[np.arange(4) != rng.integers(4)] = others
+    return np.exp(-costs) / np.exp(-costs).sum(axis=1, keepdims=True)
 
 
 def _background(rng: np.random.Generator, length: int) -> np.ndarray:

@@ -7,6 +7,7 @@ is called like its file (`stability`) would otherwise be hidden by the file, as 
 from __future__ import annotations
 
 from .contributions import Contributions, contributions
+from .deltasvm import KmerWeights, kmer_weights, read_kmer_weights
 from .displays import (
     ConvergenceDisplay,
     CurvesDisplay,
@@ -26,6 +27,7 @@ from .scores import KmerScores
 from .stability import Stability, stability
 from .tables import Table
 from .terms import TermTable, term_table
+from .variants import variant_effects
 
 __all__ = [
     "Contributions",
@@ -36,6 +38,7 @@ __all__ = [
     "KmerMapDisplay",
     "KmerScores",
     "KmerTable",
+    "KmerWeights",
     "Logo",
     "Motif",
     "MutationMap",
@@ -51,13 +54,16 @@ __all__ = [
     "importance",
     "kmer_scores",
     "kmer_table",
+    "kmer_weights",
     "logo",
     "motif",
     "mutation_map",
     "poim",
+    "read_kmer_weights",
     "scan_map",
     "stability",
     "term_table",
     "to_meme",
+    "variant_effects",
     "word_views",
 ]

@@ -73,11 +73,16 @@ class Windows:
 
     def as_samples(self, codes: np.ndarray) -> Views:
         """Return codes (n, length) as the samples that the model expects."""
-        views = as_views(SequenceSet(self.alphabet, codes.reshape(-1), len(codes), self.length))
-        for columns in reversed(self.path):
-            name = columns[0] if isinstance(columns, (list, tuple)) else columns
-            views = DictViews({name: views})
-        return views
+        return seen_through(self.path, SequenceSet(self.alphabet, codes.reshape(-1), len(codes), self.length))
+
+
+def seen_through(path: Path, sequences: SequenceSet) -> Views:
+    """Return sequences as samples of a model that finds them through a path of columns."""
+    views: Views = as_views(sequences)
+    for columns in reversed(path):
+        name = columns[0] if isinstance(columns, (list, tuple)) else columns
+        views = DictViews({name: views})
+    return views
 
 
 class Prepared:

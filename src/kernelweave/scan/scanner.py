@@ -120,7 +120,7 @@ class Scanner:
         if block < 1:
             raise InputError(f"block must be a number of letters ≥ 1; got {block!r}.")
         self.n_jobs = count_jobs(n_jobs)
-        self.windows = WindowModel(fitted, window, _machine(fitted, label), self.n_jobs)
+        self.windows = WindowModel(fitted, window, machine_of(fitted, label), self.n_jobs)
         self.threshold, self.skip_unknown, self.block = threshold, unknown == "skip", block
         self.strands, self.regions = STRANDS[strands], as_regions(regions)
         if "-" in self.strands:
@@ -298,8 +298,8 @@ class _Names:
             )
 
 
-def _machine(fitted: FittedModel, label: Any) -> int:
-    """Column of the decision values that belongs to a class."""
+def machine_of(fitted: FittedModel, label: Any) -> int:
+    """Return the column of the decision values that belongs to a class."""
     if fitted.n_machines == 1:
         if label is not None:
             raise InputError(f"The model has one decision value, so there is no label to choose; got {label!r}.")

@@ -36,9 +36,9 @@ class WindowModel:
 
     def __init__(self, model: Any, window: int | None = None, machine: int = 0, n_jobs: int = 1) -> None:
         fitted = fitted_model(model)
-        self._path, leaf = _one_view([fitted.terms[m] for m in fitted.used], fitted.support)
+        self.path, leaf = one_view([fitted.terms[m] for m in fitted.used], fitted.support)
         self.machine, self.n_jobs = machine, n_jobs
-        self.support: SequenceSet = fitted.support.through(self._path).sequences(leaf.alphabet)
+        self.support: SequenceSet = fitted.support.through(self.path).sequences(leaf.alphabet)
         self.alphabet: Alphabet = self.support.alphabet
         self.window = self._window(window)
         self.intercept, self.prepared = float(fitted.intercepts[machine]), fitted.keep()
@@ -57,7 +57,7 @@ class WindowModel:
 
     def scores(self, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the decision values of the windows from `starts` on in a sequence of codes, (n,)."""
-        windows, out = Windows(codes, starts, self.window, self.alphabet, self._path), np.empty(len(starts))
+        windows, out = Windows(codes, starts, self.window, self.alphabet, self.path), np.empty(len(starts))
         if self.prepared.slides:
             _ = windows.places  # made before the threads ask for it
 
@@ -70,7 +70,7 @@ class WindowModel:
         return out
 
 
-def _one_view(terms: list[Kernel], X: Views) -> tuple[Path, Any]:
+def one_view(terms: list[Kernel], X: Views) -> tuple[Path, Any]:
     """Return the one path of columns that all terms look through, and one of the kernels at its end."""
     found = [pair for term in terms for pair in readers(term, X)]
     numbers = [leaf for _, leaf in found if leaf.reads != "sequences"]
