@@ -311,3 +311,10 @@ def apply_each_at(gram: Gram, coef: np.ndarray, at: Views) -> np.ndarray:
     X, coef = gram.X.rows(support), coef[support]
     each = (apply_at(term, X, coef, at, gram.block_bytes) for term in gram.terms)
     return np.array([f * one for f, one in zip(gram.factors, each, strict=True)])
+
+
+def finite(K: np.ndarray, term: Kernel) -> np.ndarray:
+    """Pass K on, or say which term is not finite."""
+    if not np.isfinite(K).all():
+        raise InputError(f"The term {term!r} takes infinite values on these data: scale the features first.")
+    return K

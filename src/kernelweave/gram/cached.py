@@ -11,8 +11,8 @@ import numpy as np
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
-from .base import BLOCK_BYTES, SECOND_ORDER, Gram, apply_each_at, block_rows, support_of
-from .dense import SMALL_BYTES, finite
+from .base import BLOCK_BYTES, SECOND_ORDER, Gram, apply_each_at, block_rows, finite, support_of
+from .dense import SMALL_BYTES
 
 #: Samples that a dual solver optimises at a time where rows are computed: their matrix is there twice.
 WORKING_SET = 512

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError
 from ..kernels import Kernel
 from ..parallel import for_blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, apply_at, apply_each_at, block_rows, product, support_of
+from .base import BLOCK_BYTES, Gram, apply_at, apply_each_at, block_rows, finite, product, support_of
 from .distinct import Distinct, distinct_of
+from .pairs import fill_each
 
 #: How far a number may be from its rounding to single precision, relative to it.
 SINGLE = 2.0**-24
@@ -280,14 +280,16 @@ def _evaluated(terms: Sequence[Kernel], X: Views, dtype: type, directory: str | 
     """Return the matrices of terms on X, (n_terms, n, n)."""
     n = len(X)
     stack = _allocate((len(terms), n, n), dtype, directory)
+    others = fill_each(terms, X, stack, n_jobs)
 
     def fill(part: slice) -> None:
         whole = part.stop - part.start == n  # then kernels can use that the matrix is symmetric
         rows, cols = (X, None) if whole else (X.rows(np.arange(part.start, part.stop)), X)
-        for m, term in enumerate(terms):
-            stack[m, part] = finite(term.compute(rows, cols), term)
+        for m in others:
+            stack[m, part] = finite(terms[m].compute(rows, cols), terms[m])
 
-    for_blocks(fill, n, min(n, block_rows(evaluation_bytes(terms, n), n)), n_jobs)
+    if others:
+        for_blocks(fill, n, min(n, block_rows(evaluation_bytes(terms, n), n)), n_jobs)
     return stack
 
 
@@ -308,13 +310,6 @@ def _as_stack(matrices: np.ndarray) -> Stack:
 
 def _in_a_row(index: np.ndarray) -> bool:
     return len(index) > 0 and bool((index == np.arange(index[0], index[0] + len(index))).all())
-
-
-def finite(K: np.ndarray, term: Kernel) -> np.ndarray:
-    """Pass K on, or say which term is not finite."""
-    if not np.isfinite(K).all():
-        raise InputError(f"The term {term!r} takes infinite values on these data: scale the features first.")
-    return K
 
 
 def _allocate(shape: tuple[int, ...], dtype: type, directory: str | Path | None) -> np.ndarray:
