@@ -97,10 +97,12 @@ def test_symmetric_matrices(case, cut):
     K = values(kind, data.T.astype(np.float64), data.T.astype(np.float64))
     mixed = np.full((n, n), 7.0, data.dtype)
     for part in ((cut, n), (0, cut)):  # as threads may do it, in any order
-        tiles.mixed_symmetric(kind, data, FORMS, WEIGHTS, *part, True, mixed)
+        tiles.mixed_upper(kind, data, FORMS, WEIGHTS, *part, True, mixed)
+        tiles.mirror(mixed, *part)
     close(mixed, np.tensordot(WEIGHTS, K, 1), data.dtype)
     assert (mixed == mixed.T).all()
-    tiles.mixed_symmetric(kind, data, FORMS, WEIGHTS, 0, n, False, mixed)
+    tiles.mixed_upper(kind, data, FORMS, WEIGHTS, 0, n, False, mixed)
+    tiles.mirror(mixed, 0, n)
     close(mixed, 2.0 * np.tensordot(WEIGHTS, K, 1), data.dtype)
     each = np.full((4, n, n), 7.0)
     for part in ((0, cut), (cut, n)):

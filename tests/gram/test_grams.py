@@ -19,6 +19,7 @@ from kernelweave.gram import (
     DiagonalGram,
     StackedGram,
     StreamedGram,
+    TiledGram,
     bind,
     estimate,
     for_prediction,
@@ -47,6 +48,7 @@ MAKERS = {
         lambda terms, X: StackedGram([DenseGram.compute(terms[:3], X), DiagonalGram(X)]),
         lambda terms, X: StackedGram([DenseGram.compute(terms[:2], X), DenseGram.compute(terms[2:], X)]),
     ],
+    TiledGram: [lambda terms, X: TiledGram.of([*terms[:3], RBF(2.0)], X, dtype=np.float64)],
 }
 #: Grams of string kernels have tests of their own beside this file.
 GRAMS_OF_STRINGS = tuple(MATRIX_FREE.values())

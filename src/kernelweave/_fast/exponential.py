@@ -28,7 +28,7 @@ LOG2E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 0.6931471803691238, 1.90821492927
 
 @intrinsic
 def _times_power(typingctx, value, shifted):
-    """value · 2^k, with k the last bits of `shifted`: it is added to the exponent, where a number has it."""
+    """(), () -> (): value · 2^k, with k the last bits of `shifted`: it is added to the exponent."""
     whole, width = (types.int32, 23) if value == types.float32 else (types.int64, 52)
 
     def codegen(context, builder, signature, args):

@@ -122,10 +122,10 @@ def mixed(kind, rows, cols, forms, weights, out):
 
 
 @jit_fused
-def mixed_symmetric(kind, data, forms, weights, first, last, fresh, out):
-    """(), (d, n), (p, 3), (p,), (), (), (), (n, n) -> None: the same for rows first to last, and what mirrors them.
+def mixed_upper(kind, data, forms, weights, first, last, fresh, out):
+    """(), (d, n), (p, 3), (p,), (), (), (), (n, n) -> None: the same for rows first to last, from the diagonal on.
 
-    Where `fresh`, out is written over instead of being added to.
+    Where `fresh`, out is written over instead of being added to. `mirror` does the rest.
     """
     n = data.shape[1]
     q, room = np.empty((ROWS, WIDTH), data.dtype), np.empty((2, WIDTH), data.dtype)
@@ -141,12 +141,18 @@ def mixed_symmetric(kind, data, forms, weights, first, last, fresh, out):
                         _copy(room[1][:w], out[i + s][start : start + w])
                     else:
                         _add(room[1][:w], out[i + s][start : start + w])
-            _mirror(out, top, bottom, start, start + w)
+
+
+@jit_fused
+def mirror(out, first, last):
+    """(n, n), (), () -> None: rows first to last of the upper triangle are copied to below the diagonal."""
+    for top in range(first, last, MIRRORED):
+        _mirror(out, top, min(top + MIRRORED, last), top, out.shape[0])
 
 
 @jit_fused
 def _mirror(out, top, bottom, start, stop):
-    """(n, n), () × 4 -> None: rows top to bottom of the upper triangle are copied to below the diagonal."""
+    """(n, n), () × 4 -> None: the same for the columns start to stop, of few rows."""
     for j in range(start, stop):
         to = out[j][top : min(bottom, j)]
         for i in range(to.shape[0]):

@@ -23,6 +23,7 @@ from .features import FeatureGram
 from .linadd import LinaddGram
 from .stacked import StackedGram
 from .streamed import STREAMED_MATRICES, StreamedGram
+from .tiled import TiledGram
 
 #: With more samples than the first, terms that need no matrix get none; with more than the second already where it is
 #: quicker to solve machines without (`Gram.beats_matrices`).
@@ -39,7 +40,7 @@ MIN_HELD_TERMS = 60
 #: Rows that a cache must hold at the least for a solver to make headway.
 MIN_CACHED_ROWS = 64
 
-GRAMS = (DenseGram, CachedGram, StreamedGram, DiagonalGram, LinaddGram, FeatureGram, StackedGram)
+GRAMS = (DenseGram, CachedGram, StreamedGram, DiagonalGram, LinaddGram, FeatureGram, StackedGram, TiledGram)
 #: Grams without a matrix, by what a kernel says of itself (`Kernel.gram_kind`).
 MATRIX_FREE: dict[str, Callable[..., Gram]] = {"linadd": LinaddGram, "features": FeatureGram}
 
@@ -253,6 +254,7 @@ __all__ = [
     "LinaddGram",
     "StackedGram",
     "StreamedGram",
+    "TiledGram",
     "bind",
     "estimate",
     "for_prediction",

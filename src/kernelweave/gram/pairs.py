@@ -117,7 +117,7 @@ def families_of_pairs(parts: Sequence[Sequence[Formed]]) -> list[PairFamily]:
 def formed(terms: Sequence[Kernel], X: Views) -> list[list[Formed] | None]:
     """Return every term as the sum of pieces in their forms; None for those that have none."""
     dense: dict[Any, bool] = {}
-    return [parts_in_form(term, X, dense) if term.reads == "numbers" else None for term in terms]
+    return [parts_in_form(term, X, dense) for term in terms]
 
 
 def in_bursts(work: Callable[[slice], None], n: int, cost: float, n_jobs: int, multiple: int = 4) -> None:

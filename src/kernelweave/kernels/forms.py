@@ -79,14 +79,20 @@ def parts_in_form(term: Kernel, X: Views, dense: dict[Any, bool] | None = None) 
     dense : dict, optional
         Which paths of columns lead to a matrix without gaps, for those who ask for many terms on the same samples.
     """
+    if not all(_has_form(leaf) for leaf in term.leaves()):
+        return None
     dense = {} if dense is None else dense
     found = [_in_form(piece, X, dense) for piece in pieces(term, X)]
     return [part for part in found if part is not None] if all(part is not None for part in found) else None
 
 
-def _in_form(piece: Piece, X: Views, dense: dict[Any, bool]) -> Formed | None:
+def _has_form(core: Kernel) -> bool:
     # a subclass may compute something else, so what its parent says of itself does not hold for it
-    if "form" not in vars(type(piece.core)) or piece.degree is not None or piece.position is not None:
+    return "form" in vars(type(core))
+
+
+def _in_form(piece: Piece, X: Views, dense: dict[Any, bool]) -> Formed | None:
+    if not _has_form(piece.core):
         return None
     if repr(piece.path) not in dense:
         dense[repr(piece.path)] = isinstance(X.through(piece.path).matrix(), np.ndarray)
