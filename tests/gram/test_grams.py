@@ -13,10 +13,10 @@ from kernelweave import RBF, InputError, Laplacian, Linear, Mismatch, Precompute
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import (
     GRAMS,
-    MATRIX_FREE,
     CachedGram,
     DenseGram,
     DiagonalGram,
+    Needs,
     StackedGram,
     StreamedGram,
     TiledGram,
@@ -51,7 +51,7 @@ MAKERS = {
     TiledGram: [lambda terms, X: TiledGram.of([*terms[:3], RBF(2.0)], X, dtype=np.float64)],
 }
 #: Grams of string kernels have tests of their own beside this file.
-GRAMS_OF_STRINGS = tuple(MATRIX_FREE.values())
+GRAMS_OF_STRINGS = tuple(kind for kind in GRAMS if kind.special)
 CASES = [
     pytest.param(kind, i, id=f"{kind.__name__}-{i}")
     for kind in GRAMS
@@ -122,13 +122,15 @@ def test_bind_fits_the_budget(tmp_path):
     assert bind(kernel, X, memory=whole).matrix_of(0).dtype == np.float64
     assert bind(kernel, X, memory=whole - 1).matrix_of(0).dtype == np.float32
     big = as_views(np.arange(2000.0)[:, None])
-    assert isinstance(bind(kernel.kernels[0] + Linear(), big, memory="10MB"), CachedGram)
+    assert isinstance(bind(kernel.kernels[3] + Linear(), big, memory="10MB"), CachedGram)
     with pytest.raises(MemoryBudgetError, match=r"2 terms on 2,000 samples take 102 MB .* budget is 100 kB"):
-        bind(kernel.kernels[0] + Linear(), big, memory="100 kB")
+        bind(kernel.kernels[3] + Linear(), big, memory="100 kB")
     few = as_views(np.arange(2000.0)[:, None] % 10)
     assert isinstance(bind(kernel.kernels[0] + Linear(), few, memory="39MB"), DenseGram), "of ten samples, and the sum"
     assert isinstance(bind(kernel.kernels[0] + Linear(), few, memory="31MB"), CachedGram), "the sum is whole"
-    assert bind(Linear(), few, memory="38MB").matrix_of(0).shape == (2000, 2000), "a term alone has no sum beside it"
+    assert bind(kernel.kernels[3], few, memory="38MB").matrix_of(0).shape == (2000, 2000), (
+        "a term alone has no sum beside it"
+    )
 
 
 def test_prediction_holds_nothing():
@@ -137,6 +139,9 @@ def test_prediction_holds_nothing():
     expected = [term.compute(NEW, X) @ coef for term in TERMS]
     np.testing.assert_allclose(gram.apply_each(coef, NEW), expected)
     assert not gram._rows
+    tiled = for_prediction(TERMS[:3], X, np.ones(3))
+    np.testing.assert_allclose(tiled.apply_each(coef, NEW), expected[:3], rtol=1e-12)
+    assert not tiled.holds
 
 
 @pytest.mark.parametrize("make", [DenseGram.compute, CachedGram])
@@ -207,10 +212,10 @@ def test_estimates_are_what_is_held(rng):
 def test_estimates_without_a_matrix(rng):
     X = as_views({"s": ["".join(row) for row in rng.choice(list("ACGT"), (70, 20))], "x": rng.normal(size=(70, 1))})
     words = WeightedDegree(degree=3).on("s")
-    gram = bind(words, X, matrix_free=True)
-    how, need = estimate(words, X, matrix_free=True)
+    gram = bind(words, X, needs=Needs(no_matrix=True))
+    how, need = estimate(words, X, needs=Needs(no_matrix=True))
     assert how == "no matrix"
-    assert need == 100 * 70 + gram.product_bytes(70) + gram.coordinate_bytes(70)
+    assert need == 100 * 70 + gram.bytes.held + gram.bytes.coordinates(70)
     assert estimate(words, X, 8 * 70 * 70 - 1)[0] == "no matrix"
     beside, both = estimate(words + RBF().on("x"), X, 8 * 70 * 70 - 1)
     assert beside == "no matrix"
@@ -220,14 +225,14 @@ def test_estimates_without_a_matrix(rng):
 def test_estimates_compute_nothing(rng, monkeypatch):
     X = as_views({"s": ["".join(row) for row in rng.choice(list("ACGT"), (60, 20))], "x": rng.normal(size=(60, 1))})
     words, shifted = (WeightedDegree(degree=3, shift=shift).on("s") for shift in (0, 2))
-    monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 10)
-    monkeypatch.setattr("kernelweave.gram.LINADD_SAMPLES", 10)
+    monkeypatch.setattr("kernelweave.gram.plan.EXPLICIT_SAMPLES", 10)
+    monkeypatch.setattr("kernelweave.gram.plan.LINADD_SAMPLES", 10)
     monkeypatch.setattr(DenseGram, "compute", lambda *args, **options: pytest.fail("computed"))
     monkeypatch.setattr(KeyVocabulary, "fit", lambda *args: pytest.fail("listed"))
     held = "matrices in double precision"
     assert estimate(shifted + RBF().on("x"), X)[0] == held, "chunking needs rows of all samples"
-    assert estimate(words + RBF().on("x"), X, matrix_free=False)[0] == held
-    assert estimate(words, X, matrix_free=False)[0] == estimate(shifted, X)[0] == "no matrix"
+    assert estimate(words + RBF().on("x"), X, needs=Needs(descends=False))[0] == held
+    assert estimate(words, X, needs=Needs(descends=False))[0] == estimate(shifted, X)[0] == "no matrix"
     assert estimate(Spectrum(5).on("s") + Mismatch(4).on("s"), X)[0] == "no matrix"
     with pytest.raises(MemoryBudgetError, match=r"words of 60 samples .* budget is 10 MB"):
         estimate(Mismatch(12, 4).on("s"), X, "10 MB")

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import strategies
 from kernelweave import RBF, Frozen, InputError, Laplacian, Linear, Polynomial
-from kernelweave.gram import TiledGram
+from kernelweave.gram import Needs, TiledGram
+from kernelweave.gram.rounding import exact_apply
 from kernelweave.gram.tiled import Scratch
 from kernelweave.testing import check_gram
 from kernelweave.views import as_views
@@ -31,7 +32,7 @@ TERMS = [
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 1e-4)])
 @pytest.mark.parametrize("holds", [True, False])
 def test_products_are_those_of_the_matrices(dtype, rtol, holds):
-    gram = TiledGram.of(TERMS, X, dtype=dtype, holds=holds, n_jobs=2)
+    gram = TiledGram.of(TERMS, X, dtype=dtype, holds=holds, needs=Needs(n_jobs=2))
     check_gram(gram, NEW, rtol=rtol)
     check_gram(gram.rescaled(np.linspace(0.5, 2.0, len(TERMS))).only([9, 1, 4]), NEW, rtol=rtol)
     assert (gram.matrix(np.ones(len(TERMS))) is not None) == holds
@@ -50,8 +51,8 @@ def test_quads_and_exact_products_are_of_double_precision():
     gram = TiledGram.of(TERMS, X)
     coef, weights = RNG.normal(size=(150, 2)), RNG.random(len(TERMS))
     K = np.array([term.compute(X, None) for term in TERMS])
-    np.testing.assert_allclose(gram.quad(coef), np.einsum("ic,mij,jc->m", coef, K, coef), rtol=1e-10)
-    np.testing.assert_allclose(gram.exact_apply(coef, weights), np.tensordot(weights, K, 1) @ coef, rtol=1e-9)
+    np.testing.assert_allclose(gram.quad(coef), np.einsum("ic,mij,jc->mc", coef, K, coef), rtol=1e-10)
+    np.testing.assert_allclose(exact_apply(gram, coef, weights), np.tensordot(weights, K, 1) @ coef, rtol=1e-9)
 
 
 def test_terms_of_another_kind_have_no_form():

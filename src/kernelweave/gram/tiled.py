@@ -13,9 +13,21 @@ from ..kernels.forms import Formed
 from ..parallel import for_blocks
 from ..views import Views
 from .base import Gram, support_of
+from .cached import WORKING_SET
 from .coordinates import Coordinates, Descent
+from .dense import GATHERED_SHARE, MAX_FACTORED, MAX_GATHERED
+from .distinct import distinct_of
+from .offer import SECOND_ORDER, SPARE_BYTES, TILED, Bytes, Held, Needs, Offer, Room
 from .pairs import PairFamily, Samples, families_of_pairs, formed, in_bursts
 
+#: Up to so many samples matrices in double precision are at hand sooner: machines are solved to the last digits there.
+MIN_SAMPLES = 1000
+#: Gaps below this are not for single precision.
+SINGLE_TOL = 1e-5
+#: The part of the samples, and the most of them, that a step of second order in the weights rests on (`mkl.Hessian`).
+FREE_SHARE, SECOND_ORDER_HELD = 0.6, 2000
+#: More terms than this are not all looked at in every step.
+MANY_TERMS = 300
 #: Rows of the matrix that are made at a time: what all families add to them stays near the processor.
 MATRIX_ROWS = 128
 
@@ -45,8 +57,8 @@ class TiledGram(Gram):
     """K_m of kernels on numbers, evaluated whenever they are needed, all terms of a family at once.
 
     Held are the samples, in single precision say, and where it fits one matrix, Σ_m weights[m] K_m at the latest
-    weights. Products are summed in double precision. `quad` and `exact_apply` evaluate the kernels in double precision
-    always, on the support only: so do the bounds that are reported.
+    weights. Products are summed in double precision. `quad` evaluates the kernels in double precision always, on the
+    support only, and `in_double` all the rest: so are the bounds that are reported.
 
     Parameters
     ----------
@@ -56,6 +68,8 @@ class TiledGram(Gram):
         What the matrix, and products with all samples, are evaluated in.
     holds : bool
         Whether the matrix fits.
+    needs : Needs
+        What the machines need: threads, and memory beside this.
     """
 
     def __init__(
@@ -66,13 +80,15 @@ class TiledGram(Gram):
         *,
         dtype: Any = np.float32,
         holds: bool = True,
-        n_jobs: int = 1,
+        needs: Needs | None = None,
         factors: np.ndarray | None = None,
         samples: Samples | None = None,
         scratch: Scratch | None = None,
     ) -> None:
         super().__init__(terms, X, factors)
-        self.parts, self.dtype, self.holds, self.n_jobs = parts, np.dtype(dtype), holds, n_jobs
+        single = tuple(range(len(terms))) if np.dtype(dtype) == np.float32 else ()
+        self.held = Held(single=single, streams=len(terms) > MANY_TERMS)
+        self.parts, self.dtype, self.holds, self.needs = parts, np.dtype(dtype), holds, needs or Needs()
         self.families = families_of_pairs(parts)
         self.samples = Samples(X) if samples is None else samples
         self.scratch = Scratch() if scratch is None else scratch
@@ -83,12 +99,29 @@ class TiledGram(Gram):
         parts = [part for part in formed(terms, X) if part is not None]
         return cls(terms, X, parts, **options) if len(parts) == len(terms) else None
 
-    @property
-    def single(self) -> bool:  # type: ignore[override]
-        return bool(self.dtype == np.float32)
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        n, needs = len(X), room.needs
+        if n <= MIN_SAMPLES or room.directory is not None or _repeat(terms, X):
+            return None
+        single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged)
+        gram = cls.of(terms, X, dtype=np.float32 if single else np.float64, needs=needs)
+        if gram is None:
+            return None
+        if gram.bytes.peak > room.budget or needs.no_matrix:
+            gram = gram.unheld()
+        matrix = f"one matrix in {'single' if single else 'double'} precision" if gram.holds else "no matrix"
+        if gram.bytes.peak > max(room.budget, SPARE_BYTES):
+            return None
+        return Offer.of(gram, f"tiles, {matrix}", "kernels on numbers are evaluated sooner than read", TILED)
+
+    @classmethod
+    def offer_rows(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        gram = cls.of(terms, X, dtype=np.float64, holds=False, needs=room.needs)
+        return None if gram is None else Offer.of(gram, "tiles, no matrix", "products are all that is asked for", TILED)
 
     def _like(self, picked: Sequence[int], factors: np.ndarray, **changed: Any) -> TiledGram:
-        same: dict[str, Any] = {"dtype": self.dtype, "holds": self.holds, "n_jobs": self.n_jobs}
+        same: dict[str, Any] = {"dtype": self.dtype, "holds": self.holds, "needs": self.needs}
         same |= {"samples": self.samples, "scratch": self.scratch}
         terms, parts = [self.terms[m] for m in picked], [self.parts[m] for m in picked]
         return TiledGram(terms, self.X, parts, factors=factors, **(same | changed))
@@ -99,43 +132,34 @@ class TiledGram(Gram):
     def only(self, picked: Sequence[int]) -> Gram:
         return self._like(picked, self.factors[list(picked)])
 
-    def in_double(self, holds: bool) -> Gram:
-        """Return the same in double precision."""
+    def unheld(self) -> TiledGram:
+        """Return the same without a matrix."""
+        return self._like(range(self.n_terms), self.factors, holds=False)
+
+    def in_double(self, budget: float = 0.0) -> Gram:
+        holds = self.holds and 8.0 * self.n**2 <= budget
         return self._like(range(self.n_terms), self.factors, dtype=np.float64, holds=holds, scratch=Scratch())
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
-        return TiledGram(self.terms, self.X.rows(rows), self.parts, dtype=self.dtype, n_jobs=self.n_jobs)
+        return TiledGram(self.terms, self.X.rows(rows), self.parts, dtype=self.dtype, needs=self.needs)
 
-    def _over_rows(
-        self, work: Callable[[PairFamily, np.ndarray, np.ndarray, slice], None], at: Any, cols: Any, dtype: Any
-    ) -> None:
+    def _over_rows(self, work: Callable[[PairFamily, np.ndarray, np.ndarray, slice], None], at: Any, cols: Any) -> None:
         """Call work(family, rows, columns, which rows) for blocks of the rows `at` against `cols`, on threads.
 
         `at` are new samples, or places of the gram's own, all where None; so is `cols`.
         """
         for family in self.families:
-            own = self.samples.seen(family.seen, dtype)
-            data = self.samples.others(family.seen, at, dtype) if isinstance(at, Views) else _some(own, at)
+            own = self.samples.seen(family.seen, self.dtype)
+            data = self.samples.others(family.seen, at, self.dtype) if isinstance(at, Views) else _some(own, at)
             against = _some(own, cols)
 
             def block(part: slice, family: PairFamily = family, data: Any = data, against: Any = against) -> None:
                 work(family, np.ascontiguousarray(data[:, part]), against, part)
 
             cost = against.shape[1] * family.cost(data)
-            in_bursts(block, data.shape[1], cost, self.n_jobs)
+            in_bursts(block, data.shape[1], cost, self.needs.n_jobs)
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
-        return self._products(coef, weights, at, self.dtype)
-
-    def exact_apply(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return self._products(coef, weights, None, np.float64)
-
-    def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        whole = np.zeros((self.n, *coef.shape[1:]))
-        whole[rows] = coef
-        return self.apply(whole, weights)
-
-    def _products(self, coef: np.ndarray, weights: np.ndarray, at: Views | None, dtype: Any) -> np.ndarray:
         from .._fast.tiles import mixed_products
 
         columns, scaled = coef.reshape(self.n, -1), weights * self.factors
@@ -146,8 +170,13 @@ class TiledGram(Gram):
         def work(family: PairFamily, rows: np.ndarray, cols: np.ndarray, part: slice) -> None:
             mixed_products(family.kind, rows, cols, family.forms, family.weights(scaled), lines, out[part])
 
-        self._over_rows(work, at, support, dtype)
+        self._over_rows(work, at, support)
         return out.reshape(len(out), *coef.shape[1:])
+
+    def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        whole = np.zeros((self.n, *coef.shape[1:]))
+        whole[rows] = coef
+        return self.apply(whole, weights)
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         return self._each_products(coef, at)
@@ -169,10 +198,10 @@ class TiledGram(Gram):
             each_products(family.kind, rows, cols, family.forms, scales, family.terms, lines, found)
             out[:, part] += found
 
-        self._over_rows(work, at, support, self.dtype)
+        self._over_rows(work, at, support)
         return out.reshape(*out.shape[:2], *coef.shape[1:])
 
-    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
         from .._fast.tiles import each_quads
 
         support = support_of(coef)
@@ -189,7 +218,7 @@ class TiledGram(Gram):
                 each_quads(family.kind, data, family.forms, scales, family.terms, lines, part.start, part.stop, out)
                 found[part.start] = out
 
-            in_bursts(block, len(support), 0.5 * len(support) * family.cost(data), self.n_jobs)
+            in_bursts(block, len(support), 0.5 * len(support) * family.cost(data), self.needs.n_jobs)
             for start in sorted(found):  # in the same order, however many threads there were
                 total += found[start]
         return total
@@ -202,7 +231,7 @@ class TiledGram(Gram):
         def work(family: PairFamily, some: np.ndarray, others: np.ndarray, part: slice) -> None:
             mixed(family.kind, some, others, family.forms, family.weights(scaled), out[part])
 
-        self._over_rows(work, rows, cols, self.dtype)
+        self._over_rows(work, rows, cols)
         return out
 
     def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
@@ -214,7 +243,7 @@ class TiledGram(Gram):
             scales = family.weights(self.factors)
             each(family.kind, some, others, family.forms, scales, family.terms, out[:, part])
 
-        self._over_rows(work, rows, cols, self.dtype)
+        self._over_rows(work, rows, cols)
         return out
 
     def diag_each(self) -> np.ndarray:
@@ -239,7 +268,7 @@ class TiledGram(Gram):
             mirror(out, part.start, part.stop)
 
         if used:
-            for_blocks(block, len(out), MATRIX_ROWS, self.n_jobs)
+            for_blocks(block, len(out), MATRIX_ROWS, self.needs.n_jobs)
         else:
             out[:] = 0.0
         return out
@@ -247,16 +276,25 @@ class TiledGram(Gram):
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         return (self.submatrix(None, weights, self.scratch.matrix(self.n, self.dtype)), 1.0) if self.holds else None
 
-    def coordinate_bytes(self, n_rows: int) -> float:
-        return 8.0 * n_rows**2
-
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         return TiledCoordinates(self, rows)
 
-    def product_bytes(self, n_rows: int) -> float:
+    @property
+    def bytes(self) -> Bytes:
         # samples as they are seen, in both precisions
-        widths = [self.samples.X.through(family.seen.path).matrix().shape[1] + 2 for family in self.families]
-        return self.n * (8.0 + self.dtype.itemsize) * sum(widths) + self.holds * self.dtype.itemsize * self.n**2
+        widths = [self.X.through(family.seen.path).matrix().shape[1] + 2 for family in self.families]
+        samples = self.n * (8.0 + self.dtype.itemsize) * sum(widths)
+        matrix = self.dtype.itemsize * self.n**2 if self.holds else 0.0
+        return Bytes(held=samples + matrix, solving=self._solving_bytes(), per_pair=8.0)
+
+    def _solving_bytes(self) -> float:
+        gathered = min(GATHERED_SHARE * self.n, MAX_GATHERED) if self.holds else 2.0 * min(self.n, WORKING_SET)
+        solving = 8.0 * gathered**2
+        if self.needs.on_all:
+            solving = 8.0 * self.n**2 if self.n <= MAX_FACTORED else 0.0
+        if self.n_terms > 1:  # a step of second order in the weights
+            solving += 10.0 * min(FREE_SHARE * self.n, SECOND_ORDER_HELD if self.holds else SECOND_ORDER) ** 2
+        return solving + 8.0 * self.n**2 * self.needs.ridged  # the sum with a diagonal
 
 
 class TiledCoordinates(Coordinates):
@@ -271,6 +309,12 @@ class TiledCoordinates(Coordinates):
         n = len(self.rows)
         K = self.gram.submatrix(self.rows, weights, self.scratch.matrix(n, np.float64))
         return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
+
+
+def _repeat(terms: Sequence[Kernel], X: Views) -> bool:
+    """Say whether so many samples repeat that matrices of the distinct ones are smaller than one of all."""
+    sizes = [len(X) if found is None else len(found) for found in distinct_of(terms, X)]
+    return sum(size**2 for size in sizes) <= len(X) ** 2 and len(terms) > 1
 
 
 def _some(data: np.ndarray, places: np.ndarray | None) -> np.ndarray:
