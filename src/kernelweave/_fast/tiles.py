@@ -11,8 +11,8 @@ import numpy as np
 from . import jit_fastmath, jit_fused
 from .exponential import exponential
 
-#: Samples of a tile: as many as stay near the processor with their values.
-WIDTH = 1024
+#: Bytes of a row of a tile: as many as stay near the processor.
+WIDTH = 4096
 #: Rows that are compared with a tile at a time: what is read of the tile serves all of them.
 ROWS = 4
 #: Rows that are mirrored at a time where a matrix is symmetric.
@@ -21,7 +21,7 @@ MIRRORED = 32
 
 @jit_fused
 def _shared(kind, rows, i, last, cols, start, w, q):
-    """() , (d, r), (), (), (d, m), (), (), (4, WIDTH) -> None: what is shared by rows i to i + 3 and w samples, into q.
+    """() , (d, r), (), (), (d, m), (), (), (4, width) -> None: what is shared by rows i to i + 3 and w samples, into q.
 
     Rows from `last` on are not there: the one before is repeated. One step takes two columns, four rows and a vector.
     """
@@ -110,10 +110,10 @@ def _copy(values, out):
 @jit_fused
 def mixed(kind, rows, cols, forms, weights, out):
     """(), (d, r), (d, m), (p, 3), (p,), (r, m) -> None: out += Σ_p weights_p K_p."""
-    r, m = rows.shape[1], cols.shape[1]
-    q, room = np.empty((ROWS, WIDTH), rows.dtype), np.empty((2, WIDTH), rows.dtype)
-    for start in range(0, m, WIDTH):
-        w = min(WIDTH, m - start)
+    r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
+    q, room = np.empty((ROWS, width), rows.dtype), np.empty((2, width), rows.dtype)
+    for start in range(0, m, width):
+        w = min(width, m - start)
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, cols, start, w, q)
             for s in range(min(ROWS, r - i)):
@@ -127,12 +127,12 @@ def mixed_upper(kind, data, forms, weights, first, last, fresh, out):
 
     Where `fresh`, out is written over instead of being added to. `mirror` does the rest.
     """
-    n = data.shape[1]
-    q, room = np.empty((ROWS, WIDTH), data.dtype), np.empty((2, WIDTH), data.dtype)
+    n, width = data.shape[1], WIDTH // data.itemsize
+    q, room = np.empty((ROWS, width), data.dtype), np.empty((2, width), data.dtype)
     for top in range(first, last, MIRRORED):
         bottom = min(top + MIRRORED, last)
-        for start in range(top, n, WIDTH):
-            w = min(WIDTH, n - start)
+        for start in range(top, n, width):
+            w = min(width, n - start)
             for i in range(top, bottom, ROWS):
                 _shared(kind, data, i, bottom, data, start, w, q)
                 for s in range(min(ROWS, bottom - i)):
@@ -165,12 +165,12 @@ def each_symmetric(kind, data, forms, scales, terms, first, last, out):
 
     And what mirrors them.
     """
-    n = data.shape[1]
-    q, room = np.empty((ROWS, WIDTH), data.dtype), np.empty(WIDTH, data.dtype)
+    n, width = data.shape[1], WIDTH // data.itemsize
+    q, room = np.empty((ROWS, width), data.dtype), np.empty(width, data.dtype)
     for top in range(first, last, MIRRORED):
         bottom = min(top + MIRRORED, last)
-        for start in range(top, n, WIDTH):
-            w = min(WIDTH, n - start)
+        for start in range(top, n, width):
+            w = min(width, n - start)
             for i in range(top, bottom, ROWS):
                 _shared(kind, data, i, bottom, data, start, w, q)
                 for p in range(forms.shape[0]):
@@ -184,10 +184,10 @@ def each_symmetric(kind, data, forms, scales, terms, first, last, out):
 @jit_fused
 def each(kind, rows, cols, forms, scales, terms, out):
     """(), (d, r), (d, m), (p, 3), (p,), (p,), (t, r, m) -> None: out[terms_p] += scales_p K_p."""
-    r, m = rows.shape[1], cols.shape[1]
-    q, room = np.empty((ROWS, WIDTH), rows.dtype), np.empty(WIDTH, rows.dtype)
-    for start in range(0, m, WIDTH):
-        w = min(WIDTH, m - start)
+    r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
+    q, room = np.empty((ROWS, width), rows.dtype), np.empty(width, rows.dtype)
+    for start in range(0, m, width):
+        w = min(width, m - start)
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, cols, start, w, q)
             for p in range(forms.shape[0]):
@@ -199,10 +199,10 @@ def each(kind, rows, cols, forms, scales, terms, out):
 @jit_fused
 def mixed_products(kind, rows, cols, forms, weights, coef, out):
     """(), (d, r), (d, m), (p, 3), (p,), (c, m), (r, c) -> None: out += Σ_p weights_p K_p coef'."""
-    r, m = rows.shape[1], cols.shape[1]
-    q, room = np.empty((ROWS, WIDTH), rows.dtype), np.empty((2, WIDTH), rows.dtype)
-    for start in range(0, m, WIDTH):
-        w = min(WIDTH, m - start)
+    r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
+    q, room = np.empty((ROWS, width), rows.dtype), np.empty((2, width), rows.dtype)
+    for start in range(0, m, width):
+        w = min(width, m - start)
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, cols, start, w, q)
             for s in range(min(ROWS, r - i)):
@@ -214,10 +214,10 @@ def mixed_products(kind, rows, cols, forms, weights, coef, out):
 @jit_fused
 def each_products(kind, rows, cols, forms, scales, terms, coef, out):
     """(), (d, r), (d, m), (p, 3), (p,), (p,), (c, m), (t, r, c) -> None: out[terms_p] += scales_p K_p coef'."""
-    r, m = rows.shape[1], cols.shape[1]
-    q, room = np.empty((ROWS, WIDTH), rows.dtype), np.empty(WIDTH, rows.dtype)
-    for start in range(0, m, WIDTH):
-        w = min(WIDTH, m - start)
+    r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
+    q, room = np.empty((ROWS, width), rows.dtype), np.empty(width, rows.dtype)
+    for start in range(0, m, width):
+        w = min(width, m - start)
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, cols, start, w, q)
             for p in range(forms.shape[0]):
@@ -233,11 +233,11 @@ def each_quads(kind, data, forms, scales, terms, coef, first, last, out):
 
     From the rows first to last of the upper triangle: each pair counts twice, and the diagonal once.
     """
-    n = data.shape[1]
-    q, room = np.empty((ROWS, WIDTH), data.dtype), np.empty(WIDTH, data.dtype)
+    n, width = data.shape[1], WIDTH // data.itemsize
+    q, room = np.empty((ROWS, width), data.dtype), np.empty(width, data.dtype)
     for i in range(first, last, ROWS):
-        for start in range(i, n, WIDTH):
-            w = min(WIDTH, n - start)
+        for start in range(i, n, width):
+            w = min(width, n - start)
             _shared(kind, data, i, last, data, start, w, q)
             for p in range(forms.shape[0]):
                 for s in range(min(ROWS, last - i)):

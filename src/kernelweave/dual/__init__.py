@@ -15,10 +15,11 @@ from .coordinate import Coordinate
 from .interior import InteriorPoint
 from .newton import Newton
 from .ridge import Ridge
+from .sets import Sets
 from .smo import SMO, minimise
 
 #: Every dual solver, in the order in which `choose` asks them; the conformance tests read this.
-DUAL_SOLVERS = (ActiveSet, Coordinate, Ridge, Newton, SMO, Chunking, InteriorPoint)
+DUAL_SOLVERS = (ActiveSet, Coordinate, Ridge, Newton, Sets, SMO, Chunking, InteriorPoint)
 
 
 def choose(machine: Machine, K: Combined | None = None) -> DualSolver:
@@ -77,6 +78,7 @@ __all__ = [
     "Machine",
     "Newton",
     "Ridge",
+    "Sets",
     "Trail",
     "as_dual",
     "choose",

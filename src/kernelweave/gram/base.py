@@ -138,6 +138,10 @@ class Gram:
                 np.multiply(term.compute(some, B), f, out=out[m, part])
         return out
 
+    def square(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return `block` of some samples among themselves, in the precision that values are computed in."""
+        return self.block(rows, rows, weights)
+
     def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return Σ_m weights[m] K_m[:, rows] @ coef, for coef given at these rows only."""
         return self.block(rows, None, weights).T @ coef
@@ -218,6 +222,7 @@ class Combined:
         self.n: int = len(matrix) if matrix is not None else owner.n
         #: What an identity among the terms adds to the diagonal, or None.
         self.ridge: np.ndarray | None = None if gram is None else owner.ridge(weights)
+        self._square: tuple[np.ndarray, np.ndarray] | None = None
 
     def kept_in(self, store: str) -> Combined:
         """Return the same kernel, without its matrix, whose products with rows keep the normal in that engine."""
@@ -253,6 +258,13 @@ class Combined:
         from .._fast.dense import gather
 
         return gather(self.matrix, rows, cols, self.factor)
+
+    def square(self, rows: np.ndarray) -> np.ndarray:
+        """Return K[rows, rows], in the precision that values are computed in; the last one is kept."""
+        if self._square is None or not np.array_equal(self._square[0], rows):
+            self._square = None  # let go of the old one first
+            self._square = rows, self.gram.square(rows, self.weights)
+        return self._square[1]
 
     def diag(self) -> np.ndarray:
         """Return the diagonal of K."""

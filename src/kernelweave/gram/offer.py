@@ -81,8 +81,15 @@ class Held:
     single: tuple[int, ...] = ()
     #: The terms of which that holds for `Gram.quad` as well: only `rounding.safe_quad` proves anything of these.
     rough: tuple[int, ...] = ()
+    #: Bytes of a pair where matrices of many samples are made sooner than products with few of them; 0 where not.
+    set_bytes: float = 0.0
     #: Samples that a solver of second order may take a matrix of where none is held.
     second_order: int = SECOND_ORDER
+
+    @property
+    def sets(self) -> bool:
+        """Whether machines are solved on sets of many samples, each by its own matrix."""
+        return self.set_bytes > 0
 
     @property
     def lists(self) -> bool:
@@ -100,7 +107,7 @@ class Held:
             any(part.words for part in parts),
             tuple(int(first) + m for part, first in zip(parts, firsts, strict=False) for m in part.single),
             tuple(int(first) + m for part, first in zip(parts, firsts, strict=False) for m in part.rough),
-            min(part.second_order for part in parts),
+            second_order=min(part.second_order for part in parts),
         )
 
 

@@ -22,6 +22,8 @@ from .pairs import PairFamily, Samples, families_of_pairs, formed, in_bursts
 
 #: Up to so many samples matrices in double precision are at hand sooner: machines are solved to the last digits there.
 MIN_SAMPLES = 1000
+#: With more samples than this, matrices are made of those that matter only.
+HELD_SAMPLES = 3000
 #: Gaps below this are not for single precision.
 SINGLE_TOL = 1e-5
 #: The part of the samples, and the most of them, that a step of second order in the weights rests on (`mkl.Hessian`).
@@ -33,24 +35,24 @@ MATRIX_ROWS = 128
 
 
 class Scratch:
-    """A matrix that is written over as soon as nobody else looks at it: fresh memory costs as much as its contents."""
+    """Memory for a matrix, written over as soon as nobody looks at it: fresh memory costs as much as its contents."""
 
     def __init__(self) -> None:
-        self._matrix: np.ndarray | None = None
+        self._numbers: np.ndarray | None = None
         self._alone = 0
 
     def matrix(self, n: int, dtype: Any) -> np.ndarray:
         """Return an (n, n) matrix of any contents that is nobody else's."""
-        held = self._matrix is not None and self._matrix.shape == (n, n) and self._matrix.dtype == dtype
+        held = self._numbers is not None and self._numbers.size >= n**2 and self._numbers.dtype == dtype
         if not held or self._references() > self._alone:
-            self._matrix = None  # let go of the old one first
-            self._matrix = np.empty((n, n), dtype=dtype)
+            self._numbers = None  # let go of the old ones first
+            self._numbers = np.empty(n**2, dtype=dtype)
             self._alone = self._references()
-        assert self._matrix is not None
-        return self._matrix
+        assert self._numbers is not None
+        return self._numbers[: n**2].reshape(n, n)
 
     def _references(self) -> int:
-        return sys.getrefcount(self._matrix)
+        return sys.getrefcount(self._numbers)
 
 
 class TiledGram(Gram):
@@ -87,7 +89,8 @@ class TiledGram(Gram):
     ) -> None:
         super().__init__(terms, X, factors)
         single = tuple(range(len(terms))) if np.dtype(dtype) == np.float32 else ()
-        self.held = Held(single=single, streams=len(terms) > MANY_TERMS)
+        size = float(np.dtype(dtype).itemsize)
+        self.held = Held(single=single, streams=len(terms) > MANY_TERMS, set_bytes=0.0 if holds else size)
         self.parts, self.dtype, self.holds, self.needs = parts, np.dtype(dtype), holds, needs or Needs()
         self.families = families_of_pairs(parts)
         self.samples = Samples(X) if samples is None else samples
@@ -108,7 +111,11 @@ class TiledGram(Gram):
         gram = cls.of(terms, X, dtype=np.float32 if single else np.float64, needs=needs)
         if gram is None:
             return None
-        if gram.bytes.peak > room.budget or needs.no_matrix:
+        if (
+            gram.bytes.peak > room.budget
+            or needs.no_matrix
+            or (n > HELD_SAMPLES and not (needs.on_all or needs.ridged))
+        ):
             gram = gram.unheld()
         matrix = f"one matrix in {'single' if single else 'double'} precision" if gram.holds else "no matrix"
         if gram.bytes.peak > max(room.budget, SPARE_BYTES):
@@ -272,6 +279,9 @@ class TiledGram(Gram):
         else:
             out[:] = 0.0
         return out
+
+    def square(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return self.submatrix(rows, weights, self.scratch.matrix(len(rows), self.dtype))
 
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         return (self.submatrix(None, weights, self.scratch.matrix(self.n, self.dtype)), 1.0) if self.holds else None
