@@ -16,7 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave import RBF, BagOfWords, Mismatch, MKLClassifier, MKLRegressor, Spectrum, WeightedDegree, per_feature
+from kernelweave import (
+    RBF,
+    BagOfWords,
+    Linear,
+    Mismatch,
+    MKLClassifier,
+    MKLRegressor,
+    Spectrum,
+    WeightedDegree,
+    per_feature,
+)
 
 WARM = 150
 
@@ -75,12 +85,18 @@ def both(n: int) -> tuple[dict[str, Any], np.ndarray]:
 
 def plans(n: int) -> dict[str, tuple[Any, Callable[[int], Any]]]:
     """Name -> model whose budget leads to that plan, and its data."""
-    one, three, square = RBF(0.05), RBF(0.01) + RBF(0.05) + RBF(0.2), 8 * n * n
+    # products have no form that tiles know
+    one, three, square = Linear() * RBF(0.05), sum(Linear() * RBF(gamma) for gamma in (0.01, 0.05, 0.2)), 8 * n * n
+    tiled = RBF(0.01) + RBF(0.05) + RBF(0.2)
     ample = 20 * square + 10**8  # words take some for few samples, too
     words, shifted = WeightedDegree(degree=12), WeightedDegree(degree=8, shift=3)
     lengths = Spectrum(k=4) + Spectrum(k=6) + Spectrum(k=8)
     many = sum((RBF(0.01 * 1.02**i) for i in range(1, 300)), RBF(0.01))
     return {
+        "tiles": (MKLClassifier(RBF(0.05), memory=square), numbers),
+        "tiles, three terms": (MKLClassifier(tiled, memory=4 * square), numbers),
+        "tiles, all samples": (MKLRegressor(RBF(0.05), loss="squared", memory=4 * square), numbers),
+        "tiles, no matrix": (MKLClassifier(tiled, memory=square / 4 + 5 * 10**6), numbers),
         "double": (MKLClassifier(one, memory=2 * square), numbers),
         "double, three terms": (MKLClassifier(three, memory=6 * square), numbers),
         "double, all samples": (MKLRegressor(one, loss="squared", memory=4 * square), numbers),

@@ -19,6 +19,7 @@ from kernelweave.gram import (
     Needs,
     StackedGram,
     StreamedGram,
+    TiledGram,
     bind,
     estimate,
     for_prediction,
@@ -47,6 +48,7 @@ MAKERS = {
         lambda terms, X: StackedGram([DenseGram.compute(terms[:3], X), DiagonalGram(X)]),
         lambda terms, X: StackedGram([DenseGram.compute(terms[:2], X), DenseGram.compute(terms[2:], X)]),
     ],
+    TiledGram: [lambda terms, X: TiledGram.of([*terms[:3], RBF(2.0)], X, dtype=np.float64)],
 }
 #: Grams of string kernels have tests of their own beside this file.
 GRAMS_OF_STRINGS = tuple(kind for kind in GRAMS if kind.special)
@@ -120,13 +122,15 @@ def test_bind_fits_the_budget(tmp_path):
     assert bind(kernel, X, memory=whole).matrix_of(0).dtype == np.float64
     assert bind(kernel, X, memory=whole - 1).matrix_of(0).dtype == np.float32
     big = as_views(np.arange(2000.0)[:, None])
-    assert isinstance(bind(kernel.kernels[0] + Linear(), big, memory="10MB"), CachedGram)
+    assert isinstance(bind(kernel.kernels[3] + Linear(), big, memory="10MB"), CachedGram)
     with pytest.raises(MemoryBudgetError, match=r"2 terms on 2,000 samples take 102 MB .* budget is 100 kB"):
-        bind(kernel.kernels[0] + Linear(), big, memory="100 kB")
+        bind(kernel.kernels[3] + Linear(), big, memory="100 kB")
     few = as_views(np.arange(2000.0)[:, None] % 10)
     assert isinstance(bind(kernel.kernels[0] + Linear(), few, memory="39MB"), DenseGram), "of ten samples, and the sum"
     assert isinstance(bind(kernel.kernels[0] + Linear(), few, memory="31MB"), CachedGram), "the sum is whole"
-    assert bind(Linear(), few, memory="38MB").matrix_of(0).shape == (2000, 2000), "a term alone has no sum beside it"
+    assert bind(kernel.kernels[3], few, memory="38MB").matrix_of(0).shape == (2000, 2000), (
+        "a term alone has no sum beside it"
+    )
 
 
 def test_prediction_holds_nothing():
@@ -135,6 +139,9 @@ def test_prediction_holds_nothing():
     expected = [term.compute(NEW, X) @ coef for term in TERMS]
     np.testing.assert_allclose(gram.apply_each(coef, NEW), expected)
     assert not gram._rows
+    tiled = for_prediction(TERMS[:3], X, np.ones(3))
+    np.testing.assert_allclose(tiled.apply_each(coef, NEW), expected[:3], rtol=1e-12)
+    assert not tiled.holds
 
 
 @pytest.mark.parametrize("make", [DenseGram.compute, CachedGram])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kernelweave import RBF, MKLClassifier, WeightedDegree
 from kernelweave.errors import InputError
-from kernelweave.gram import CachedGram, DenseGram, LinaddGram, Needs, StackedGram, bind, for_prediction, tables
+from kernelweave.gram import DenseGram, LinaddGram, Needs, StackedGram, TiledGram, bind, for_prediction, tables
 from kernelweave.gram.families import families_of
 from kernelweave.kernels.pieces import pieces
 from kernelweave.sequences import SequenceSet, as_sequences
@@ -171,7 +171,7 @@ def test_bind_takes_the_way_that_fits(rng, monkeypatch):
     assert isinstance(bind(text + WD(2).on("s"), X), LinaddGram)
     mixed = bind(text + number + WD(2).on("s"), X)
     assert isinstance(mixed, StackedGram)
-    assert [type(part) for part in mixed.grams] == [LinaddGram, CachedGram, LinaddGram]
+    assert [type(part) for part in mixed.grams] == [LinaddGram, TiledGram, LinaddGram]
     monkeypatch.setattr("kernelweave.gram.plan.LINADD_SAMPLES", 100)
     assert isinstance(bind(WD(4, 1).on("s"), X), LinaddGram), "shifts make pairs dear, but passes cost the same"
     assert isinstance(bind(WD(4, 1).on("s") + WD(2).on("s"), X), DenseGram)
@@ -183,7 +183,7 @@ def test_bind_takes_the_way_that_fits(rng, monkeypatch):
     check_gram(mixed)
     assert isinstance(bind(WD(4, 1, position_weights=np.ones(20)).on("s"), X), DenseGram)
     ready = for_prediction((text, number), X, np.array([2.0, 3.0]))
-    assert [type(part) for part in ready.grams] == [LinaddGram, CachedGram]
+    assert [type(part) for part in ready.grams] == [LinaddGram, TiledGram]
     assert ready.factors.tolist() == [2.0, 3.0]
 
 

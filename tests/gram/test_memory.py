@@ -9,6 +9,8 @@ import pytest
 MEMORY = Path(__file__).parents[2] / "benchmarks" / "memory.py"
 #: Plans with their samples: so many that the process's own memory moves by far less than a fifth of theirs.
 PLANS = [
+    ("tiles, three terms", 3000),
+    ("tiles, all samples", 3000),
     ("double, three terms", 2000),
     ("double, all samples", 3000),
     ("three, all samples", 1000),

@@ -68,3 +68,6 @@ jit = _decorator()
 
 #: The same for loops whose sums may be reordered, so that they use vector units.
 jit_fastmath = _decorator(fastmath={"reassoc", "contract", "nsz", "nnan"})
+
+#: The same where sums keep their order, but a product may be fused with the sum that it is part of.
+jit_fused = _decorator(fastmath={"contract", "nnan"})

@@ -15,10 +15,11 @@ from .coordinate import Coordinate
 from .interior import InteriorPoint
 from .newton import Newton
 from .ridge import Ridge
+from .sets import Sets
 from .smo import SMO, minimise
 
 #: Every dual solver, in the order in which `choose` asks them; the conformance tests read this.
-DUAL_SOLVERS = (ActiveSet, Coordinate, Ridge, Newton, SMO, Chunking, InteriorPoint)
+DUAL_SOLVERS = (ActiveSet, Coordinate, Ridge, Newton, Sets, SMO, Chunking, InteriorPoint)
 
 
 def choose(machine: Machine, K: Combined | None = None) -> DualSolver:
@@ -49,13 +50,13 @@ def dual_kind(dual: object) -> type[DualSolver]:
     return type(dual if isinstance(dual, DualSolver) else _from_text(dual))
 
 
-def needs_of(loss: Loss, dual: object, *, ridged: bool = False, n_jobs: int = 1) -> Needs:
+def needs_of(loss: Loss, dual: object, *, ridged: bool = False, n_jobs: int = 1, tol: float = 0.0) -> Needs:
     """Return what machines with this loss need of their kernel, where `dual` was asked for; ridged for a learned C."""
     smooth = isinstance(loss, SmoothLoss)
     on_all = smooth or bool(loss.dual(np.ones(1), np.ones(1)).free)
     asked = dual != "auto" and dual_kind(dual).matrix_free
     descends = asked if dual != "auto" else not (smooth or ridged)
-    return Needs(n_jobs, on_all, ridged, descends, no_matrix=asked)
+    return Needs(n_jobs, on_all, ridged, descends, asked, tol)
 
 
 def _from_text(text: object) -> DualSolver:
@@ -77,6 +78,7 @@ __all__ = [
     "Machine",
     "Newton",
     "Ridge",
+    "Sets",
     "Trail",
     "as_dual",
     "choose",

@@ -55,7 +55,10 @@ def polish(qp: BoxQP, K: Combined, state: DualState) -> DualState:
     if not moved:
         return state
     coef = _with_exact_sum(qp, coef)
-    return replace(state, coef=coef, f=K.apply(coef))
+    if K.matrix is not None:
+        return replace(state, coef=coef, f=K.apply(coef))
+    rows = np.flatnonzero(coef != state.coef)  # few of them, against the support
+    return replace(state, coef=coef, f=state.f + K.rows_times(rows, (coef - state.coef)[rows]), exact=False)
 
 
 def newton_direction(H: np.ndarray, g: np.ndarray) -> np.ndarray | None:

@@ -68,13 +68,13 @@ class SMO(DualSolver):
         slow = effort.sure or isinstance(state.trail, Path) or before.work > SLOW + SLOW_PER_CUBE * K.n**3
         if slow and can_factor(K) and is_open(qp):
             return InteriorPoint().advance(qp, K, state)
-        if before.work > 100 * SLOW + END_PER_SQUARE * K.n**2:
+        if self.at_an_end(K, before):
             return replace(state, final=True, n_steps=state.n_steps + 1)
         if worth_polishing(qp, state):
             state = polish(qp, K, state)
         climb, fall = scores(qp, state.coef, state.f)
         top, low = climb.max(), fall.min()
-        scale = max(1.0, float(np.abs(state.f).max(initial=0.0)), float(np.abs(qp.linear).max(initial=0.0)))
+        scale = self.scale(qp, state)
         if top - low <= 1e-15 * scale:
             return replace(state, final=True, n_steps=state.n_steps + 1)
         if K.n > self.working_set and self._in_sets(K):
@@ -88,6 +88,14 @@ class SMO(DualSolver):
         moved, work = self._optimise(qp, K, state, chosen, max(share * (top - low), 1e-14 * scale))
         turns = Turns((top - low) / scale, work + before.work)
         return replace(moved, n_steps=state.n_steps + 1, final=False, exact=False, active=None, trail=turns)
+
+    def at_an_end(self, K: Combined, turns: Turns) -> bool:
+        """Say whether so many turns were taken that more of them will not help."""
+        return turns.work > 100 * SLOW + END_PER_SQUARE * K.n**2
+
+    def scale(self, qp: BoxQP, state: DualState) -> float:
+        """Return the size of the numbers that violations are differences of."""
+        return max(1.0, float(np.abs(state.f).max(initial=0.0)), float(np.abs(qp.linear).max(initial=0.0)))
 
     def _in_sets(self, K: Combined) -> bool:
         """Say whether samples are optimised in working sets: where rows have to be computed."""

@@ -144,7 +144,8 @@ class BaseMKL(BaseEstimator):
 
     def _needs(self) -> Needs:
         """Return what `bind` has to know of the fit."""
-        return needs_of(self._loss(), self.dual, ridged=bool(self.learn_C), n_jobs=count_jobs(self.n_jobs))
+        n_jobs, ridged = count_jobs(self.n_jobs), bool(self.learn_C)
+        return needs_of(self._loss(), self.dual, ridged=ridged, n_jobs=n_jobs, tol=self.tol)
 
     def _shared(self) -> bool:
         return True

@@ -22,6 +22,7 @@ from .offer import SPARE_BYTES, WORKING_SET, Bytes, Held, Needs, Offer, Room, n_
 from .plan import Plan, unheld
 from .stacked import StackedGram
 from .streamed import StreamedGram
+from .tiled import TiledGram
 
 #: Every way to hold a kernel; `plan` and the conformance tests read this.
 GRAMS: tuple[type[Gram], ...] = (
@@ -32,6 +33,7 @@ GRAMS: tuple[type[Gram], ...] = (
     LinaddGram,
     FeatureGram,
     StackedGram,
+    TiledGram,
 )
 #: Bytes for products with new samples.
 PREDICTION_BYTES = 2**30
@@ -93,6 +95,7 @@ __all__ = [
     "Room",
     "StackedGram",
     "StreamedGram",
+    "TiledGram",
     "bind",
     "estimate",
     "for_prediction",

@@ -65,6 +65,15 @@ class Gram:
         """Return how the gram would hold these terms, all of which a special gram takes; None where it does not fit."""
         return None
 
+    @classmethod
+    def offer_rows(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        """Return how the gram would hold terms of which only products with few samples are asked for, or None."""
+        return None
+
+    def in_double(self, budget: float = 0.0) -> Gram | None:
+        """Return the same gram with values in double precision, matrices within so many bytes; or None."""
+        return None if self.held.single else self
+
     @property
     def bytes(self) -> Bytes:
         """About how many bytes it takes; nothing is computed to say so."""
@@ -128,6 +137,10 @@ class Gram:
                 some = A if part.stop - part.start == len(rows) else A.rows(np.arange(part.start, part.stop))
                 np.multiply(term.compute(some, B), f, out=out[m, part])
         return out
+
+    def square(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return `block` of some samples among themselves, in the precision that values are computed in."""
+        return self.block(rows, rows, weights)
 
     def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return Σ_m weights[m] K_m[:, rows] @ coef, for coef given at these rows only."""
@@ -209,6 +222,7 @@ class Combined:
         self.n: int = len(matrix) if matrix is not None else owner.n
         #: What an identity among the terms adds to the diagonal, or None.
         self.ridge: np.ndarray | None = None if gram is None else owner.ridge(weights)
+        self._square: tuple[np.ndarray, np.ndarray] | None = None
 
     def kept_in(self, store: str) -> Combined:
         """Return the same kernel, without its matrix, whose products with rows keep the normal in that engine."""
@@ -244,6 +258,13 @@ class Combined:
         from .._fast.dense import gather
 
         return gather(self.matrix, rows, cols, self.factor)
+
+    def square(self, rows: np.ndarray) -> np.ndarray:
+        """Return K[rows, rows], in the precision that values are computed in; the last one is kept."""
+        if self._square is None or not np.array_equal(self._square[0], rows):
+            self._square = None  # let go of the old one first
+            self._square = rows, self.gram.square(rows, self.weights)
+        return self._square[1]
 
     def diag(self) -> np.ndarray:
         """Return the diagonal of K."""
@@ -286,3 +307,10 @@ def apply_each_at(gram: Gram, coef: np.ndarray, at: Views) -> np.ndarray:
     X, coef = gram.X.rows(support), coef[support]
     each = (apply_at(term, X, coef, at, gram.block_bytes) for term in gram.terms)
     return np.array([f * one for f, one in zip(gram.factors, each, strict=True)])
+
+
+def finite(K: np.ndarray, term: Kernel) -> np.ndarray:
+    """Pass K on, or say which term is not finite."""
+    if not np.isfinite(K).all():
+        raise InputError(f"The term {term!r} takes infinite values on these data: scale the features first.")
+    return K

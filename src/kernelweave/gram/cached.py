@@ -12,8 +12,8 @@ import numpy as np
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, support_of
-from .dense import SMALL_BYTES, finite
+from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, finite, support_of
+from .dense import SMALL_BYTES
 from .offer import ROWS, SECOND_ORDER, SPARE_BYTES, Bytes, Held, Offer, Room, second_order_bytes, working_set_bytes
 
 #: Rows that a cache must hold at the least for a solver to make headway.
@@ -57,8 +57,7 @@ class CachedGram(Gram):
         return Offer.of(gram, "rows on demand, the latest kept", "no matrices fit", ROWS) if fits else None
 
     @classmethod
-    def offer_beside_words(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer:
-        """Offer terms that need a matrix to descent on some samples at a time, whose rows are all that it asks for."""
+    def offer_rows(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer:
         return Offer.of(cls.bound(terms, X, room), "rows on demand, the latest kept", "descent needs some rows only")
 
     @property

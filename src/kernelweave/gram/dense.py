@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
 from ..kernels import Kernel
 from ..parallel import for_blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, product, support_of
+from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, finite, product, support_of
 from .distinct import Distinct, distinct_of
 from .offer import DOUBLE, FREE_SHARE, SINGLE, Bytes, Held, Offer, Room, second_order_bytes
+from .pairs import fill_each
 
 #: The most samples that a dual solver gathers into a matrix of their own; that it solves a linear system of by a factor
 #: of the whole matrix; and that a step of second order in the weights looks at.
@@ -79,7 +79,8 @@ class DenseGram(Gram):
             places = [(s, p) for s, stack in enumerate(self.stacks) for p in range(len(stack.matrices))]
         self.places = np.array(places, dtype=np.int64).reshape(-1, 2)
         single = [stack.matrices.dtype == np.float32 for stack in self.stacks]
-        self.held = Held(single=tuple(m for m, (s, _) in enumerate(self.places) if single[s]))
+        rough = tuple(m for m, (s, _) in enumerate(self.places) if single[s])
+        self.held = Held(single=rough, rough=rough)
 
     @classmethod
     def compute(
@@ -120,7 +121,8 @@ class DenseGram(Gram):
             options["dtype"] = np.float32
             if whole.peak > room.budget:
                 return None
-        held = Held(single=tuple(range(len(terms))) if rank == SINGLE else ())
+        rough = tuple(range(len(terms))) if rank == SINGLE else ()
+        held = Held(single=rough, rough=rough)
         return Offer(tuple(terms), how, why, whole, held, partial(cls.compute, terms, X, **options), rank)
 
     @property
@@ -270,14 +272,16 @@ def _evaluated(terms: Sequence[Kernel], X: Views, dtype: type, directory: str | 
     """Return the matrices of terms on X, (n_terms, n, n)."""
     n = len(X)
     stack = _allocate((len(terms), n, n), dtype, directory)
+    others = fill_each(terms, X, stack, n_jobs)
 
     def fill(part: slice) -> None:
         whole = part.stop - part.start == n  # then kernels can use that the matrix is symmetric
         rows, cols = (X, None) if whole else (X.rows(np.arange(part.start, part.stop)), X)
-        for m, term in enumerate(terms):
-            stack[m, part] = finite(term.compute(rows, cols), term)
+        for m in others:
+            stack[m, part] = finite(terms[m].compute(rows, cols), terms[m])
 
-    for_blocks(fill, n, min(n, block_rows(evaluation_bytes(terms, n), n)), n_jobs)
+    if others:
+        for_blocks(fill, n, min(n, block_rows(evaluation_bytes(terms, n), n)), n_jobs)
     return stack
 
 
@@ -325,13 +329,6 @@ def _as_stack(matrices: np.ndarray) -> Stack:
 
 def _in_a_row(index: np.ndarray) -> bool:
     return len(index) > 0 and bool((index == np.arange(index[0], index[0] + len(index))).all())
-
-
-def finite(K: np.ndarray, term: Kernel) -> np.ndarray:
-    """Pass K on, or say which term is not finite."""
-    if not np.isfinite(K).all():
-        raise InputError(f"The term {term!r} takes infinite values on these data: scale the features first.")
-    return K
 
 
 def _allocate(shape: tuple[int, ...], dtype: type, directory: str | Path | None) -> np.ndarray:

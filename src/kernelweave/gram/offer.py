@@ -32,7 +32,7 @@ SPARE_BYTES = 16 * 10**6
 NO_MATRIX = "no matrix"
 
 #: Ranks of offers: of those that fit, the lowest is taken. One below `DOUBLE` is taken wherever it is offered.
-DOUBLE, SINGLE, STREAMED, ROWS = 0, 10, 20, 30
+TILED, DOUBLE, SINGLE, STREAMED, ROWS = -1, 0, 10, 20, 30
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Needs:
     descends: bool = True
     #: True where the dual solver that was asked for takes no matrix.
     no_matrix: bool = False
+    #: The relative gap that is wanted: single precision is not good for all of them.
+    tol: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,19 @@ class Held:
     streams: bool = False
     #: True where engines can keep the words of the samples (`Gram.rows_times_in`).
     words: bool = False
-    #: The terms whose matrices are held in single precision: only `rounding.safe_quad` proves anything of these.
+    #: The terms whose matrices are in single precision: `rounding.exact_apply` computes products in double precision.
     single: tuple[int, ...] = ()
+    #: The terms of which that holds for `Gram.quad` as well: only `rounding.safe_quad` proves anything of these.
+    rough: tuple[int, ...] = ()
+    #: Bytes of a pair where matrices of many samples are made sooner than products with few of them; 0 where not.
+    set_bytes: float = 0.0
     #: Samples that a solver of second order may take a matrix of where none is held.
     second_order: int = SECOND_ORDER
+
+    @property
+    def sets(self) -> bool:
+        """Whether machines are solved on sets of many samples, each by its own matrix."""
+        return self.set_bytes > 0
 
     @property
     def lists(self) -> bool:
@@ -99,7 +110,8 @@ class Held:
             any(part.streams for part in parts),
             any(part.words for part in parts),
             tuple(int(first) + m for part, first in zip(parts, firsts, strict=False) for m in part.single),
-            min(part.second_order for part in parts),
+            tuple(int(first) + m for part, first in zip(parts, firsts, strict=False) for m in part.rough),
+            second_order=min(part.second_order for part in parts),
         )
 
 

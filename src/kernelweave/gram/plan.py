@@ -14,7 +14,7 @@ from ..kernels import Kernel
 from ..memory import readable
 from ..views import Views
 from .base import Gram
-from .cached import CachedGram, smallest_cache
+from .cached import smallest_cache
 from .dense import bytes_of_matrices
 from .offer import DOUBLE, NO_MATRIX, SPARE_BYTES, Bytes, Held, Needs, Offer, Room, n_active, second_order_bytes
 from .stacked import joined
@@ -100,8 +100,8 @@ def plan(
 ) -> Plan:
     """Return how the terms of a kernel are to be held. No kernel is evaluated, and no feature is listed.
 
-    1. Terms go together, by the best offer that fits: matrices in double precision, in single precision, matrices of
-       active terms, or rows on demand.
+    1. Terms go together, by the best offer that fits: tiles of kernels on numbers, matrices in double precision, in
+       single precision, matrices of active terms, or rows on demand.
     2. Terms that some gram has a way of its own for, which needs no matrix (`Gram.special`), are parted from the
        others where there is a reason to (`_reason_to_part`).
     3. Beside those the others are rows on demand, where descent asks for no more; or what 1. says of them alone.
@@ -161,7 +161,7 @@ def _parted(
         if offer is not None:
             rows.append(next(own))
         elif descends:
-            rows.append(CachedGram.offer_beside_words(group, X, room))
+            rows.append(_rows_only(group, X, room))
         else:
             rows.append(_best(group, X, left))
             left = left.less(rows[-1].bytes.held)
@@ -202,6 +202,15 @@ def _best(terms: Sequence[Kernel], X: Views, room: Room) -> Offer:
     )
 
 
+def _rows_only(terms: Sequence[Kernel], X: Views, room: Room) -> Offer:
+    """Return the best offer for terms of which only products with few samples are asked for."""
+    from . import GRAMS
+
+    offers = (kind.offer_rows(terms, X, room) for kind in GRAMS)
+    return min((offer for offer in offers if offer is not None), key=lambda offer: offer.rank)
+
+
 def unheld(terms: Sequence[Kernel], X: Views, room: Room) -> Gram:
     """Return terms on samples that are only multiplied with others: nothing is held, and nothing computed."""
-    return joined([(kind or CachedGram).bound(group, X, room) for kind, group in _groups(terms)])
+    groups = _groups(terms)
+    return joined([kind.bound(group, X, room) if kind else _rows_only(group, X, room).make() for kind, group in groups])

@@ -20,14 +20,15 @@ def safe_quad(gram: Gram, coef: np.ndarray, *, exact: bool = False) -> np.ndarra
     """
     columns = coef.reshape(gram.n, -1)
     quad = gram.quad(columns).sum(axis=1)
-    if not gram.held.single:
+    rough = gram.held.rough
+    if not rough:
         return quad
     support = support_of(columns)
     X, some = gram.X.rows(support), columns[support]
     # rounding changes K_ij by at most r √(K_ii K_jj), r = ROUNDING, and so coef'K coef by r (Σ |coef_i| √K_ii)²
-    roots = np.sqrt(np.maximum(gram.only(gram.held.single).diag_each()[:, support], 0.0))
+    roots = np.sqrt(np.maximum(gram.only(rough).diag_each()[:, support], 0.0))
     hidden = ROUNDING * ((roots @ np.abs(some)) ** 2).sum(axis=1)
-    for m, most in zip(gram.held.single, hidden, strict=True):
+    for m, most in zip(rough, hidden, strict=True):
         term = gram.terms[m]
         if exact and not term.stored:
             quad[m] = gram.factors[m] * float((_anew(term, X, some, X, gram.n) * some).sum())
@@ -38,6 +39,9 @@ def safe_quad(gram: Gram, coef: np.ndarray, *, exact: bool = False) -> np.ndarra
 
 def exact_apply(gram: Gram, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return Σ_m weights[m] K_m @ coef in double precision, whatever the matrices are held in."""
+    exact = gram.in_double()
+    if exact is not None:
+        return exact.apply(coef, weights)
     anew = [m for m in gram.held.single if weights[m] and not gram.terms[m].stored]
     if not anew:
         return gram.apply(coef, weights)

@@ -50,6 +50,10 @@ class StackedGram(Gram):
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         return np.concatenate([gram.apply_each(coef, at) for gram in self.grams])
 
+    def in_double(self, budget: float = 0.0) -> Gram | None:
+        found = [gram.in_double(budget / len(self.grams)) for gram in self.grams]
+        return None if None in found else StackedGram([gram for gram in found if gram is not None])
+
     def prepare(self, coef: np.ndarray, weights: np.ndarray) -> Prepared:
         shares = np.split(weights, self._ends[:-1], axis=1)
         parts = [gram.prepare(coef, share) for gram, share in zip(self.grams, shares, strict=True)]

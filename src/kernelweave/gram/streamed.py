@@ -10,8 +10,8 @@ import numpy as np
 from ..kernels import Kernel
 from ..parallel import for_blocks
 from ..views import Views
-from .base import Gram, apply_each_at, support_of
-from .dense import DenseGram, finite
+from .base import Gram, apply_each_at, finite, support_of
+from .dense import DenseGram
 from .offer import STREAMED, Bytes, Held, Offer, Room
 
 #: Matrices beside those that are held and those on every thread: the sum of the active terms, and a part of it.

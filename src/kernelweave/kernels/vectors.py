@@ -12,6 +12,7 @@ from scipy import sparse
 from ..errors import InputError
 from ..views import Views
 from .base import Kernel
+from .forms import DISTANCES, PRODUCTS, SQUARES, Form
 from .gaps import expected_rbf, expected_rbf_diag
 from .values import MAX_POWER, real_number, real_numbers, shown
 
@@ -58,6 +59,9 @@ class Linear(VectorKernel):
 
     definite = True
 
+    def form(self, n_columns: int) -> Form:
+        return Form(PRODUCTS, 1.0, degree=1)
+
     def between(self, A: Any, B: Any) -> np.ndarray:
         return dots(A, B)
 
@@ -85,22 +89,30 @@ class Polynomial(VectorKernel):
     definite = True
     always_shown = ("degree",)
 
+    def form(self, n_columns: int) -> Form:
+        degree, coef0 = self._checked()
+        return Form(PRODUCTS, _gamma(self, n_columns), coef0, degree)
+
     def between(self, A: Any, B: Any) -> np.ndarray:
         return self._power(dots(A, B), A.shape[1])
 
     def within(self, A: Any) -> np.ndarray:
         return self._power(squares(A), A.shape[1])
 
-    def _power(self, products: np.ndarray, n_columns: int) -> np.ndarray:
+    def _checked(self) -> tuple[int, float]:
         if not (isinstance(self.degree, numbers.Integral) and 1 <= self.degree <= MAX_POWER):
             raise InputError(f"Polynomial needs a whole degree from 1 to {MAX_POWER:,}; got {shown(self.degree)}.")
         coef0 = real_number(self.coef0)
         if not 0 <= coef0 < np.inf:
             raise InputError(f"Polynomial needs coef0 ≥ 0, or it is not a kernel; got {shown(self.coef0)}.")
+        return int(self.degree), coef0
+
+    def _power(self, products: np.ndarray, n_columns: int) -> np.ndarray:
+        degree, coef0 = self._checked()
         products *= _gamma(self, n_columns)
         products += coef0
         with np.errstate(over="ignore"):  # infinities are reported, with the term's name, where the gram is bound
-            return products**self.degree
+            return products**degree
 
 
 @dataclass(eq=False, repr=False)
@@ -120,6 +132,11 @@ class RBF(VectorKernel):
     @property
     def learns_width(self) -> bool:  # type: ignore[override]
         return isinstance(self.gamma, str)
+
+    def form(self, n_columns: int) -> Form | None:
+        if isinstance(self.gamma, (list, tuple, np.ndarray)):
+            return Form(SQUARES, 1.0, stretch=tuple(np.sqrt(_gammas(self.gamma, n_columns)).tolist()))
+        return None if self.learns_width else Form(SQUARES, _gamma(self, n_columns))
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         if isinstance(self.gamma, (list, tuple, np.ndarray)):
@@ -157,6 +174,9 @@ class Laplacian(VectorKernel):
 
     gamma: float | None = None
     definite = True
+
+    def form(self, n_columns: int) -> Form:
+        return Form(DISTANCES, _gamma(self, n_columns))
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         return _exponential(absolute_distances(A, B), -_gamma(self, A.shape[1]))

@@ -99,7 +99,7 @@ class Problem:
         """
         step = uncertified(weights, states)
         found = self._with_bounds(step, self._quad(step) if quad is None else quad)
-        if not self.gram.held.single:
+        if not self.gram.held.rough:
             return found
         # so far this holds for the rounded matrices only
         coef = step.coef
@@ -109,9 +109,10 @@ class Problem:
         return safe
 
     def _quad(self, step: Step) -> np.ndarray:
-        if self.gram.n_terms > 1 or step.weights[0] <= 0:
+        held = self.gram.held
+        if self.gram.n_terms > 1 or step.weights[0] <= 0 or held.single != held.rough:
             return self.gram.quad(step.coef).sum(axis=1)
-        # f = weight · K coef is at hand
+        # f = weight · K coef is at hand, and as good as what `quad` says
         return np.array([sum(float(state.coef @ state.f) for state in step.states) / step.weights[0]])
 
     def _with_bounds(self, step: Step, quad: np.ndarray) -> Step:

@@ -1,0 +1,148 @@
+"""Families of kernels on numbers: what they share of a pair of samples is computed once, all terms from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..kernels import Kernel
+from ..kernels.forms import PRODUCTS, Formed, Seen, parts_in_form
+from ..parallel import for_blocks
+from ..views import Views
+from .base import finite
+
+#: Work of one compiled call, in vector operations or so: a few hundredths of a second.
+BURST = 2 * 10**8
+#: Rows of a symmetric matrix that are mirrored at a time: blocks of rows are multiples of it.
+MIRRORED = 32
+
+
+class Samples:
+    """The samples of a gram as families see them, (d, n), each made when it is first asked for."""
+
+    def __init__(self, X: Views) -> None:
+        self.X = X
+        self._rows: dict[Any, np.ndarray] = {}
+        self._centres: dict[Any, np.ndarray] = {}
+
+    def seen(self, how: Seen, dtype: Any) -> np.ndarray:
+        """Return all samples; in single precision their mean is taken off first where only differences count."""
+        key = repr(how), np.dtype(dtype).char
+        if key not in self._rows:
+            A = how.rows(self.X)
+            self._centres[key] = _centre(how, A, dtype)
+            self._rows[key] = transposed(A, self._centres[key], dtype)
+        return self._rows[key]
+
+    def others(self, how: Seen, at: Views, dtype: Any) -> np.ndarray:
+        """Return new samples, as these are seen."""
+        self.seen(how, dtype)
+        centre = self._centres[repr(how), np.dtype(dtype).char]
+        n_columns = self.X.through(how.path).matrix().shape[1]
+        return transposed(how.rows(at, n_columns), centre, dtype)
+
+
+def _centre(how: Seen, A: np.ndarray, dtype: Any) -> np.ndarray:
+    if how.shared == PRODUCTS or np.dtype(dtype) == np.float64 or len(A) == 0:
+        return np.zeros(A.shape[1])
+    return np.asarray(A.mean(axis=0))
+
+
+def transposed(A: np.ndarray, centre: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return rows (n, d) as tiles take them: (d, n), d even."""
+    n, d = A.shape
+    out = np.zeros((max(2, d + d % 2), n), dtype=dtype)
+    out[:d] = (A - centre).T if centre.any() else A.T
+    return out
+
+
+@dataclass(frozen=True)
+class PairFamily:
+    """Pieces of terms that make their values of one shared quantity: scales_p · forms_p(q) is a part of terms_p."""
+
+    seen: Seen
+    forms: np.ndarray
+    scales: np.ndarray
+    terms: np.ndarray
+
+    @property
+    def kind(self) -> int:
+        """What is shared, as `_fast.tiles` knows it."""
+        return self.seen.shared
+
+    def weights(self, weights: np.ndarray) -> np.ndarray:
+        """Return what every piece counts at these weights of the terms."""
+        return self.scales * weights[self.terms]
+
+    def cost(self, data: np.ndarray) -> float:
+        """Return the vector operations that a pair of samples takes, or so."""
+        return 1.0 + 0.25 * len(data) + len(self.forms)
+
+    @cached_property
+    def exponential(self) -> bool:
+        """Whether k(x, x) = 1 of all pieces."""
+        return bool((self.forms[:, 2] == 0).all())
+
+    def diag(self, data: np.ndarray) -> np.ndarray:
+        """Return k(x, x) of every piece and sample, (p, n)."""
+        if self.exponential:
+            return np.repeat(self.scales[:, None], data.shape[1], axis=1)
+        q = np.einsum("cn,cn->n", data, data, dtype=np.float64)
+        gamma, coef0, degree = self.forms.T[:, :, None]
+        with np.errstate(over="ignore"):
+            return np.asarray(self.scales[:, None] * (gamma * q + coef0) ** degree)
+
+
+def families_of_pairs(parts: Sequence[Sequence[Formed]]) -> list[PairFamily]:
+    """Group the pieces of all terms by what they share."""
+    found: dict[str, tuple[Seen, list[tuple[int, Formed]]]] = {}
+    for number, term in enumerate(parts):
+        for part in term:
+            found.setdefault(repr(part.seen), (part.seen, []))[1].append((number, part))
+    return [
+        PairFamily(
+            seen,
+            np.array([(part.form.gamma, part.form.coef0, part.form.degree) for _, part in members], dtype=np.float64),
+            np.array([part.scale for _, part in members], dtype=np.float64),
+            np.array([number for number, _ in members], dtype=np.int64),
+        )
+        for seen, members in found.values()
+    ]
+
+
+def formed(terms: Sequence[Kernel], X: Views) -> list[list[Formed] | None]:
+    """Return every term as the sum of pieces in their forms; None for those that have none."""
+    dense: dict[Any, bool] = {}
+    return [parts_in_form(term, X, dense) for term in terms]
+
+
+def in_bursts(work: Callable[[slice], None], n: int, cost: float, n_jobs: int, multiple: int = 4) -> None:
+    """Call work(rows) for blocks of n rows that cost so much each, on threads."""
+    size = multiple * max(1, int(BURST / max(1.0, cost)) // multiple)
+    for_blocks(
+        work, n, min(size, max(multiple, -(-n // (multiple * n_jobs)) * multiple)) if n_jobs > 1 else size, n_jobs
+    )
+
+
+def fill_each(terms: Sequence[Kernel], X: Views, stack: np.ndarray, n_jobs: int) -> list[int]:
+    """Put the matrices of terms that are one piece each into stack (n_terms, n, n); return which are still to do."""
+    from .._fast.tiles import each_symmetric
+
+    parts = formed(terms, X)
+    single = [part if part is not None and len(part) == 1 else [] for part in parts]
+    samples, n = Samples(X), len(X)
+    for family in families_of_pairs(single):
+        data = samples.seen(family.seen, np.float64)
+
+        def fill(rows: slice, family: PairFamily = family, data: np.ndarray = data) -> None:
+            each_symmetric(family.kind, data, family.forms, family.scales, family.terms, rows.start, rows.stop, stack)
+
+        in_bursts(fill, n, 0.5 * n * family.cost(data), n_jobs, MIRRORED)
+        if not family.exponential:  # powers may be too large for numbers
+            for m, diag in zip(family.terms, family.diag(data), strict=True):
+                finite(diag, terms[m])
+    return [m for m, part in enumerate(single) if not part]

@@ -1,0 +1,331 @@
+"""Grams of kernels on numbers that hold the samples, and at most one matrix: the weighted sum of the terms."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..kernels import Kernel
+from ..kernels.forms import Formed
+from ..parallel import for_blocks
+from ..views import Views
+from .base import Gram, support_of
+from .coordinates import Coordinates, Descent
+from .dense import MAX_FACTORED, MAX_GATHERED
+from .distinct import distinct_of
+from .offer import FREE_SHARE, SECOND_ORDER, SPARE_BYTES, TILED, WORKING_SET, Bytes, Held, Needs, Offer, Room
+from .pairs import PairFamily, Samples, families_of_pairs, formed, in_bursts
+
+#: Up to so many samples matrices in double precision are at hand sooner: machines are solved to the last digits there.
+MIN_SAMPLES = 1000
+#: With more samples than this, matrices are made of those that matter only.
+HELD_SAMPLES = 3000
+#: Gaps below this are not for single precision.
+SINGLE_TOL = 1e-5
+#: The most samples that a step of second order in the weights rests on (`mkl.Hessian`).
+SECOND_ORDER_HELD = 2000
+#: More terms than this are not all looked at in every step.
+MANY_TERMS = 300
+#: Rows of the matrix that are made at a time: what all families add to them stays near the processor.
+MATRIX_ROWS = 128
+
+
+class Scratch:
+    """Memory for a matrix, written over as soon as nobody looks at it: fresh memory costs as much as its contents."""
+
+    def __init__(self) -> None:
+        self._numbers: np.ndarray | None = None
+        self._alone = 0
+
+    def matrix(self, n: int, dtype: Any) -> np.ndarray:
+        """Return an (n, n) matrix of any contents that is nobody else's."""
+        held = self._numbers is not None and self._numbers.size >= n**2 and self._numbers.dtype == dtype
+        if not held or self._references() > self._alone:
+            self._numbers = None  # let go of the old ones first
+            self._numbers = np.empty(n**2, dtype=dtype)
+            self._alone = self._references()
+        assert self._numbers is not None
+        return self._numbers[: n**2].reshape(n, n)
+
+    def _references(self) -> int:
+        return sys.getrefcount(self._numbers)
+
+
+class TiledGram(Gram):
+    """K_m of kernels on numbers, evaluated whenever they are needed, all terms of a family at once.
+
+    Held are the samples, in single precision say, and where it fits one matrix, Σ_m weights[m] K_m at the latest
+    weights. Products are summed in double precision. `quad` evaluates the kernels in double precision always, on the
+    support only, and `in_double` all the rest: so are the bounds that are reported.
+
+    Parameters
+    ----------
+    parts : list of list of Formed
+        Every term as the sum of its pieces.
+    dtype : float32 or float64
+        What the matrix, and products with all samples, are evaluated in.
+    holds : bool
+        Whether the matrix fits.
+    needs : Needs
+        What the machines need: threads, and memory beside this.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[Kernel],
+        X: Views,
+        parts: Sequence[Sequence[Formed]],
+        *,
+        dtype: Any = np.float32,
+        holds: bool = True,
+        needs: Needs | None = None,
+        factors: np.ndarray | None = None,
+        samples: Samples | None = None,
+        scratch: Scratch | None = None,
+    ) -> None:
+        super().__init__(terms, X, factors)
+        single = tuple(range(len(terms))) if np.dtype(dtype) == np.float32 else ()
+        size = float(np.dtype(dtype).itemsize)
+        self.held = Held(single=single, streams=len(terms) > MANY_TERMS, set_bytes=0.0 if holds else size)
+        self.parts, self.dtype, self.holds, self.needs = parts, np.dtype(dtype), holds, needs or Needs()
+        self.families = families_of_pairs(parts)
+        self.samples = Samples(X) if samples is None else samples
+        self.scratch = Scratch() if scratch is None else scratch
+
+    @classmethod
+    def of(cls, terms: Sequence[Kernel], X: Views, **options: Any) -> TiledGram | None:
+        """Return the gram of terms that all are sums of kernels on numbers; None where one is not."""
+        parts = [part for part in formed(terms, X) if part is not None]
+        return cls(terms, X, parts, **options) if len(parts) == len(terms) else None
+
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        n, needs = len(X), room.needs
+        if n <= MIN_SAMPLES or room.directory is not None or _repeat(terms, X):
+            return None
+        single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged)
+        gram = cls.of(terms, X, dtype=np.float32 if single else np.float64, needs=needs)
+        if gram is None:
+            return None
+        if (
+            gram.bytes.peak > room.budget
+            or needs.no_matrix
+            or (n > HELD_SAMPLES and not (needs.on_all or needs.ridged))
+        ):
+            gram = gram.unheld()
+        matrix = f"one matrix in {'single' if single else 'double'} precision" if gram.holds else "no matrix"
+        if gram.bytes.peak > max(room.budget, SPARE_BYTES):
+            return None
+        return Offer.of(gram, f"tiles, {matrix}", "kernels on numbers are evaluated sooner than read", TILED)
+
+    @classmethod
+    def offer_rows(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        gram = cls.of(terms, X, dtype=np.float64, holds=False, needs=room.needs)
+        return None if gram is None else Offer.of(gram, "tiles, no matrix", "products are all that is asked for", TILED)
+
+    def _like(self, picked: Sequence[int], factors: np.ndarray, **changed: Any) -> TiledGram:
+        same: dict[str, Any] = {"dtype": self.dtype, "holds": self.holds, "needs": self.needs}
+        same |= {"samples": self.samples, "scratch": self.scratch}
+        terms, parts = [self.terms[m] for m in picked], [self.parts[m] for m in picked]
+        return TiledGram(terms, self.X, parts, factors=factors, **(same | changed))
+
+    def rescaled(self, factors: np.ndarray) -> Gram:
+        return self._like(range(self.n_terms), factors)
+
+    def only(self, picked: Sequence[int]) -> Gram:
+        return self._like(picked, self.factors[list(picked)])
+
+    def unheld(self) -> TiledGram:
+        """Return the same without a matrix."""
+        return self._like(range(self.n_terms), self.factors, holds=False)
+
+    def in_double(self, budget: float = 0.0) -> Gram:
+        holds = self.holds and 8.0 * self.n**2 <= budget
+        return self._like(range(self.n_terms), self.factors, dtype=np.float64, holds=holds, scratch=Scratch())
+
+    def sampled(self, rows: np.ndarray) -> Gram | None:
+        return TiledGram(self.terms, self.X.rows(rows), self.parts, dtype=self.dtype, needs=self.needs)
+
+    def _over_rows(self, work: Callable[[PairFamily, np.ndarray, np.ndarray, slice], None], at: Any, cols: Any) -> None:
+        """Call work(family, rows, columns, which rows) for blocks of the rows `at` against `cols`, on threads.
+
+        `at` are new samples, or places of the gram's own, all where None; so is `cols`.
+        """
+        for family in self.families:
+            own = self.samples.seen(family.seen, self.dtype)
+            data = self.samples.others(family.seen, at, self.dtype) if isinstance(at, Views) else _some(own, at)
+            against = _some(own, cols)
+
+            def block(part: slice, family: PairFamily = family, data: Any = data, against: Any = against) -> None:
+                work(family, np.ascontiguousarray(data[:, part]), against, part)
+
+            cost = against.shape[1] * family.cost(data)
+            in_bursts(block, data.shape[1], cost, self.needs.n_jobs)
+
+    def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
+        from .._fast.tiles import mixed_products
+
+        columns, scaled = coef.reshape(self.n, -1), weights * self.factors
+        support = support_of(columns)
+        lines = np.ascontiguousarray(columns[support].T)
+        out = np.zeros((self.n if at is None else len(at), len(lines)))
+
+        def work(family: PairFamily, rows: np.ndarray, cols: np.ndarray, part: slice) -> None:
+            mixed_products(family.kind, rows, cols, family.forms, family.weights(scaled), lines, out[part])
+
+        self._over_rows(work, at, support)
+        return out.reshape(len(out), *coef.shape[1:])
+
+    def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        whole = np.zeros((self.n, *coef.shape[1:]))
+        whole[rows] = coef
+        return self.apply(whole, weights)
+
+    def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
+        return self._each_products(coef, at)
+
+    def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        return self._like(picked.tolist(), self.factors[picked])._each_products(coef, at)
+
+    def _each_products(self, coef: np.ndarray, at: Views | np.ndarray | None) -> np.ndarray:
+        from .._fast.tiles import each_products
+
+        columns = coef.reshape(self.n, -1)
+        support = support_of(columns)
+        lines = np.ascontiguousarray(columns[support].T)
+        out = np.zeros((self.n_terms, self.n if at is None else len(at), len(lines)))
+
+        def work(family: PairFamily, rows: np.ndarray, cols: np.ndarray, part: slice) -> None:
+            scales = family.weights(self.factors)
+            found = np.zeros((self.n_terms, rows.shape[1], len(lines)))
+            each_products(family.kind, rows, cols, family.forms, scales, family.terms, lines, found)
+            out[:, part] += found
+
+        self._over_rows(work, at, support)
+        return out.reshape(*out.shape[:2], *coef.shape[1:])
+
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
+        from .._fast.tiles import each_quads
+
+        support = support_of(coef)
+        lines = np.ascontiguousarray(coef[support].T)
+        total = np.zeros((self.n_terms, len(lines)))
+        for family in self.families:
+            data = _some(self.samples.seen(family.seen, np.float64), support)
+            found: dict[int, np.ndarray] = {}
+
+            def block(
+                part: slice, family: PairFamily = family, data: np.ndarray = data, found: dict[int, np.ndarray] = found
+            ) -> None:
+                out, scales = np.zeros((self.n_terms, len(lines))), family.weights(self.factors)
+                each_quads(family.kind, data, family.forms, scales, family.terms, lines, part.start, part.stop, out)
+                found[part.start] = out
+
+            in_bursts(block, len(support), 0.5 * len(support) * family.cost(data), self.needs.n_jobs)
+            for start in sorted(found):  # in the same order, however many threads there were
+                total += found[start]
+        return total
+
+    def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        from .._fast.tiles import mixed
+
+        out, scaled = np.zeros((len(rows), self.n if cols is None else len(cols))), weights * self.factors
+
+        def work(family: PairFamily, some: np.ndarray, others: np.ndarray, part: slice) -> None:
+            mixed(family.kind, some, others, family.forms, family.weights(scaled), out[part])
+
+        self._over_rows(work, rows, cols)
+        return out
+
+    def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        from .._fast.tiles import each
+
+        out = np.zeros((self.n_terms, len(rows), len(cols)))
+
+        def work(family: PairFamily, some: np.ndarray, others: np.ndarray, part: slice) -> None:
+            scales = family.weights(self.factors)
+            each(family.kind, some, others, family.forms, scales, family.terms, out[:, part])
+
+        self._over_rows(work, rows, cols)
+        return out
+
+    def diag_each(self) -> np.ndarray:
+        out = np.zeros((self.n_terms, self.n))
+        for family in self.families:
+            np.add.at(out, family.terms, family.diag(self.samples.seen(family.seen, np.float64)))
+        return out
+
+    def submatrix(self, rows: np.ndarray | None, weights: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Put Σ_m weights[m] K_m of some samples, all where None, into out."""
+        from .._fast.tiles import mirror, mixed_upper
+
+        scaled, used = weights * self.factors, []
+        for family in self.families:
+            counts = family.weights(scaled)
+            if counts.any():
+                used.append((family, counts, _some(self.samples.seen(family.seen, self.dtype), rows)))
+
+        def block(part: slice) -> None:
+            for number, (family, counts, data) in enumerate(used):  # all of them while the rows are near
+                mixed_upper(family.kind, data, family.forms, counts, part.start, part.stop, number == 0, out)
+            mirror(out, part.start, part.stop)
+
+        if used:
+            for_blocks(block, len(out), MATRIX_ROWS, self.needs.n_jobs)
+        else:
+            out[:] = 0.0
+        return out
+
+    def square(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return self.submatrix(rows, weights, self.scratch.matrix(len(rows), self.dtype))
+
+    def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
+        return (self.submatrix(None, weights, self.scratch.matrix(self.n, self.dtype)), 1.0) if self.holds else None
+
+    def _coordinates(self, rows: np.ndarray) -> Coordinates:
+        return TiledCoordinates(self, rows)
+
+    @property
+    def bytes(self) -> Bytes:
+        # samples as they are seen, in both precisions
+        widths = [self.X.through(family.seen.path).matrix().shape[1] + 2 for family in self.families]
+        samples = self.n * (8.0 + self.dtype.itemsize) * sum(widths)
+        matrix = self.dtype.itemsize * self.n**2 if self.holds else 0.0
+        return Bytes(held=samples + matrix, solving=self._solving_bytes(), per_pair=8.0)
+
+    def _solving_bytes(self) -> float:
+        gathered = min(FREE_SHARE * self.n, MAX_GATHERED) if self.holds else 2.0 * min(self.n, WORKING_SET)
+        solving = 8.0 * gathered**2
+        if self.needs.on_all:
+            solving = 8.0 * self.n**2 if self.n <= MAX_FACTORED else 0.0
+        if self.n_terms > 1:  # a step of second order in the weights
+            solving += 10.0 * min(FREE_SHARE * self.n, SECOND_ORDER_HELD if self.holds else SECOND_ORDER) ** 2
+        return solving + 8.0 * self.n**2 * self.needs.ridged  # the sum with a diagonal
+
+
+class TiledCoordinates(Coordinates):
+    """Samples by the matrix of all terms at the weights in question, made anew where these change."""
+
+    def __init__(self, gram: TiledGram, rows: np.ndarray) -> None:
+        self.gram, self.rows, self.scratch = gram, rows, Scratch()
+
+    def at(self, weights: np.ndarray) -> Descent:
+        from .._fast.coordinate import nothing
+
+        n = len(self.rows)
+        K = self.gram.submatrix(self.rows, weights, self.scratch.matrix(n, np.float64))
+        return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
+
+
+def _repeat(terms: Sequence[Kernel], X: Views) -> bool:
+    """Say whether so many samples repeat that matrices of the distinct ones are smaller than one of all."""
+    sizes = [len(X) if found is None else len(found) for found in distinct_of(terms, X)]
+    return sum(size**2 for size in sizes) <= len(X) ** 2 and len(terms) > 1
+
+
+def _some(data: np.ndarray, places: np.ndarray | None) -> np.ndarray:
+    """Return some samples of (d, n), all where None."""
+    return data if places is None else np.ascontiguousarray(data[:, places])
