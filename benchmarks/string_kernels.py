@@ -95,7 +95,7 @@ def pairs(rng: np.random.Generator) -> float:
     degrees = np.empty((DEGREE, 50, 4000))
     each = best(lambda: wd.wd_block_degrees(planes_a, planes_b, degrees)) / (50 * 4000)
     delta = np.array([1 / (2 * (s + 1)) for s in range(6)])
-    shift = best(lambda: wd.wd_shift_block(planes_a, planes_b, BETA, delta, np.full(LENGTH, 5), out[:50])) / (50 * 4000)
+    shift = best(lambda: wd.wd_shift_block(planes_a, planes_b, BETA, delta, out[:50])) / (50 * 4000)
     pack = best(lambda: bits.pack_planes(b, 2)) / len(b)
     print(f"    run by run {runs * 1e9:.0f} ns, by bits {fast * 1e9:.2f} ns, per degree {each * 1e9:.1f} ns,")
     print(f"    shifts up to 5 {shift * 1e9:.1f} ns a pair; packing {pack * 1e9:.0f} ns a sequence")

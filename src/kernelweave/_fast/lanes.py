@@ -1,8 +1,8 @@
 """Sixteen sequences at once: vector registers as Numba values.
 
 The compiler does not vectorise a loop around loops, which is what a kernel over sequences is; so the lanes are
-spelled out. `Lanes` is sixteen uint32 (one word of sixteen sequences), `Sums` sixteen float64. LLVM maps them to
-whatever registers the machine has. Every function here is inlined into its caller.
+spelled out. `Lanes` is sixteen uint32 (one word of sixteen sequences), `Sums` sixteen float64 and `Singles` sixteen
+float32. LLVM maps them to whatever registers the machine has. Every function here is inlined into its caller.
 """
 
 from collections.abc import Callable
@@ -20,6 +20,7 @@ LANES = 16
 _INT32 = ir.IntType(32)
 _WORDS = ir.VectorType(_INT32, LANES)
 _FLOATS = ir.VectorType(ir.DoubleType(), LANES)
+_SINGLES = ir.VectorType(ir.FloatType(), LANES)
 
 
 def intrinsic(function: Callable) -> Any:
@@ -37,8 +38,14 @@ class _SumsType(types.Type):
         super().__init__(name="Sums")
 
 
+class _SinglesType(types.Type):
+    def __init__(self):
+        super().__init__(name="Singles")
+
+
 lanes = _LanesType()
 sums = _SumsType()
+singles = _SinglesType()
 
 
 @register_model(_LanesType)
@@ -51,6 +58,16 @@ class _LanesModel(models.PrimitiveModel):
 class _SumsModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
         super().__init__(dmm, fe_type, _FLOATS)
+
+
+@register_model(_SinglesType)
+class _SinglesModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, _SINGLES)
+
+
+#: The vector of every type, and the bytes of a number in it.
+_VECTORS = {lanes: (_WORDS, 4), sums: (_FLOATS, 8), singles: (_SINGLES, 4)}
 
 
 def _pointer(context, builder, array_type, array, index_type, index, vector):
@@ -69,10 +86,10 @@ def _splat(builder, value, vector):
 
 @intrinsic
 def store(typingctx, array, index, value):
-    """array[..., j : j + 16] = value, for Lanes in a uint32 array or Sums in a float64 array."""
+    """array[..., j : j + 16] = value, for Lanes, Sums or Singles in an array of uint32, float64 or float32."""
 
     def codegen(context, builder, signature, args):
-        vector, align = (_WORDS, 4) if signature.args[2] == lanes else (_FLOATS, 8)
+        vector, align = _VECTORS[signature.args[2]]
         pointer = _pointer(context, builder, signature.args[0], args[0], signature.args[1], args[1], vector)
         builder.store(args[2], pointer, align=align)
         return context.get_dummy_value()
@@ -100,24 +117,24 @@ def no_masks(typingctx, words):
 
 
 def _with_planes(combine):
-    """An intrinsic new[w] = combine(masks[w], planes_a[p, w, i], planes_b[p, w, j : j + 16])."""
+    """An intrinsic new[w] = combine(masks[w], planes_a[p, w, i], planes_b[q, w, j : j + 16])."""
 
     @intrinsic
-    def operation(typingctx, masks, planes_a, i, planes_b, j, p):
+    def operation(typingctx, masks, planes_a, p, i, planes_b, q, j):
         def codegen(context, builder, signature, args):
             index_type = types.UniTuple(types.intp, 3)
             new = []
             for w, mask in enumerate(cgutils.unpack_tuple(builder, args[0], count=signature.return_type.count)):
                 word = context.get_constant(types.intp, w)
-                one = context.make_tuple(builder, index_type, [args[5], word, args[2]])
-                many = context.make_tuple(builder, index_type, [args[5], word, args[4]])
+                one = context.make_tuple(builder, index_type, [args[2], word, args[3]])
+                many = context.make_tuple(builder, index_type, [args[5], word, args[6]])
                 scalar = _pointer(context, builder, signature.args[1], args[1], index_type, one, _INT32)
-                vector = _pointer(context, builder, signature.args[3], args[3], index_type, many, _WORDS)
+                vector = _pointer(context, builder, signature.args[4], args[4], index_type, many, _WORDS)
                 mine = _splat(builder, builder.load(scalar, align=4), _WORDS)
                 new.append(combine(builder, mask, mine, builder.load(vector, align=4)))
             return _pack(context, builder, signature.return_type, new)
 
-        return masks(masks, planes_a, types.intp, planes_b, types.intp, types.intp), codegen
+        return masks(masks, planes_a, types.intp, types.intp, planes_b, types.intp, types.intp), codegen
 
     return operation
 
@@ -189,22 +206,24 @@ def any_set(typingctx, a):
 
 
 @intrinsic
-def no_sums(typingctx):
-    """Sums that are all zero."""
+def no_sums(typingctx, array):
+    """Sums that are all zero, or Singles where the array is of float32."""
+    found = singles if array.dtype == types.float32 else sums
 
     def codegen(context, builder, signature, args):
-        return ir.Constant(_FLOATS, [0.0] * LANES)
+        return ir.Constant(_VECTORS[found][0], [0.0] * LANES)
 
-    return sums(), codegen
+    return found(array), codegen
 
 
 @intrinsic
 def add_scaled(typingctx, total, weight, counts):
-    """Sums total + weight * counts, weight a float64, counts Lanes below 2^31."""
+    """Sums or Singles: total + weight * counts, weight a float64, counts Lanes below 2^31."""
+    vector = _VECTORS[total][0]
 
     def codegen(context, builder, signature, args):
-        weight, counts = _splat(builder, args[1], _FLOATS), builder.sitofp(args[2], _FLOATS)
-        scaled = builder.fmul(weight, counts, flags=("contract",))
+        weight = args[1] if total == sums else builder.fptrunc(args[1], ir.FloatType())
+        scaled = builder.fmul(_splat(builder, weight, vector), builder.sitofp(args[2], vector), flags=("contract",))
         return builder.fadd(args[0], scaled, flags=("contract",))
 
-    return sums(sums, types.float64, lanes), codegen
+    return total(total, types.float64, lanes), codegen

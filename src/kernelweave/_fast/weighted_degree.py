@@ -26,6 +26,9 @@ from kernelweave._fast.lanes import (
 TILE = 256
 #: Words that one call compares: a tenth of a second or so.
 BURST = 10**8
+#: Levels that are counted without asking whether anything agrees: nearly always something does, and a branch that is
+#: guessed wrong takes as long as two of them.
+SURE = 7
 
 
 @jit
@@ -35,16 +38,19 @@ def _wd_block(planes_a, first, planes_b, beta, out, tail, words):
     The rows are those of planes_a from `first` on.
     """
     na, nb = out.shape
-    last = planes_a.shape[0] - 1
+    last, sure = planes_a.shape[0] - 1, min(SURE, len(beta))
     for start in range(0, nb, TILE):
         for i in range(na):
             for j in range(start, min(nb, start + TILE), LANES):
                 wrong = no_masks(words)
                 for p in range(last):
-                    wrong = add_differences(wrong, planes_a, first + i, planes_b, j, p)
-                mask = agreements(wrong, planes_a, first + i, planes_b, j, last)
-                total = no_sums()
-                for k in range(len(beta)):
+                    wrong = add_differences(wrong, planes_a, p, first + i, planes_b, p, j)
+                mask = agreements(wrong, planes_a, last, first + i, planes_b, last, j)
+                total = no_sums(out)
+                for k in range(sure):
+                    total = add_scaled(total, beta[k], count_bits(mask))
+                    mask = narrow(mask)
+                for k in range(sure, len(beta)):
                     counts = count_bits(mask)
                     if not any_set(counts):
                         break
@@ -59,8 +65,8 @@ def _wd_block(planes_a, first, planes_b, beta, out, tail, words):
 
 
 def wd_block(planes_a, planes_b, beta, out):
-    """Planes (P, W, >= na), (P, W, >= nb), beta (degree,) -> out (na, nb) float64, rows contiguous."""
-    n_words, tail = planes_a.shape[1], np.empty((1, LANES))
+    """Planes (P, W, >= na), (P, W, >= nb), beta (degree,) -> out (na, nb) float64 or float32, rows contiguous."""
+    n_words, tail = planes_a.shape[1], np.empty((1, LANES), out.dtype)
     rows = max(1, BURST // max(1, out.shape[1] * n_words))
     for first in range(0, len(out), rows):
         _wd_block(planes_a, first, planes_b, beta, out[first : first + rows], tail, (0,) * n_words)
@@ -75,16 +81,16 @@ def _wd_block_degrees(planes_a, planes_b, out, tail, words):
         for j in range(0, nb, LANES):
             wrong = no_masks(words)
             for p in range(last):
-                wrong = add_differences(wrong, planes_a, i, planes_b, j, p)
-            mask = agreements(wrong, planes_a, i, planes_b, j, last)
+                wrong = add_differences(wrong, planes_a, p, i, planes_b, p, j)
+            mask = agreements(wrong, planes_a, last, i, planes_b, last, j)
             for k in range(degree):
                 counts = count_bits(mask)
                 if not any_set(counts):
                     break
                 if j + LANES <= nb:
-                    store(out, (k, i, j), add_scaled(no_sums(), 1.0, counts))
+                    store(out, (k, i, j), add_scaled(no_sums(out), 1.0, counts))
                 else:
-                    store(tail, (0, 0), add_scaled(no_sums(), 1.0, counts))
+                    store(tail, (0, 0), add_scaled(no_sums(tail), 1.0, counts))
                     for t in range(nb - j):
                         out[k, i, j + t] = tail[0, t]
                 mask = narrow(mask)
@@ -98,7 +104,7 @@ def wd_block_degrees(planes_a, planes_b, out):
 
 @jit
 def _move_planes(planes, shift, moved):
-    """`_shift_planes` into zeros of the same shape."""
+    """Planes of the same sequences without their first `shift` letters, into zeros of the same shape."""
     n_planes, n_words, n = planes.shape
     for p in range(n_planes):
         for w in range(n_words):
@@ -110,25 +116,71 @@ def _move_planes(planes, shift, moved):
                     target[j] = np.uint32(source[j] >> bits)
 
 
-def _shift_planes(planes, shift):
-    """Planes of the same sequences without their first `shift` letters."""
-    moved = empty_planes(*planes.shape)
-    _move_planes(planes, shift, moved)
+def moved_planes(planes, shift):
+    """Planes (P, W, n) -> (P (shift + 1), W, n): of the sequences without their first 0, 1, ..., shift letters."""
+    n_planes, n_words, n = planes.shape
+    moved = empty_planes((shift + 1) * n_planes, n_words, n)
+    for s in range(shift + 1):
+        _move_planes(planes, s, moved[s * n_planes : (s + 1) * n_planes])
     return moved
 
 
 @jit
-def _allowed_starts(limits, shift, n_words):
-    """Mask (W,) uint32, in the strided layout, of the positions whose largest shift reaches `shift`."""
-    allowed = np.zeros(n_words, np.uint32)
-    for i in range(len(limits)):
-        if limits[i] >= shift:
-            allowed[i % n_words] |= np.uint32(np.uint32(1) << np.uint32(i // n_words))
-    return allowed
+def _wd_shift_block(moved_a, moved_b, moves, beta, out, tail, words):
+    """`wd_shift_block` on moved planes; moves (m, 2): planes to begin with in a and b, beta (m, degree) for each."""
+    na, nb = out.shape
+    last, sure = moved_a.shape[0] * 2 // (len(moves) + 1) - 1, min(SURE, beta.shape[1])
+    for start in range(0, nb, TILE):
+        for i in range(na):
+            for j in range(start, min(nb, start + TILE), LANES):
+                total = no_sums(out)
+                for m in range(len(moves)):
+                    a, b = moves[m, 0], moves[m, 1]
+                    wrong = no_masks(words)
+                    for p in range(last):
+                        wrong = add_differences(wrong, moved_a, a + p, i, moved_b, b + p, j)
+                    mask = agreements(wrong, moved_a, a + last, i, moved_b, b + last, j)
+                    for k in range(sure):
+                        total = add_scaled(total, beta[m, k], count_bits(mask))
+                        mask = narrow(mask)
+                    for k in range(sure, beta.shape[1]):
+                        counts = count_bits(mask)
+                        if not any_set(counts):
+                            break
+                        total = add_scaled(total, beta[m, k], counts)
+                        mask = narrow(mask)
+                if j + LANES <= nb:
+                    store(out, (i, j), total)
+                else:
+                    store(tail, (0, 0), total)
+                    for t in range(nb - j):
+                        out[i, j + t] = tail[0, t]
+
+
+def wd_shift_rows(moved_a, moved_b, beta, delta, out):
+    """Planes from `moved_planes`, beta (degree,), delta (S + 1,) -> out (na, nb), as `wd_shift_block` has it."""
+    shifts, size = np.arange(len(delta)), len(moved_a) // len(delta)
+    there, back = np.zeros((len(delta), 2), np.int64), np.zeros((len(delta) - 1, 2), np.int64)
+    there[:, 0], back[:, 1] = shifts * size, shifts[1:] * size
+    weights = np.where(shifts == 0, 2.0, 1.0) * delta  # in place both directions are one
+    moves, scaled = np.concatenate([there, back]), np.outer(np.concatenate([weights, delta[1:]]), beta)
+    tail, words = np.empty((1, LANES), out.dtype), (0,) * moved_a.shape[1]
+    rows = max(1, BURST // max(1, out.shape[1] * len(moves) * moved_a.shape[1]))
+    for first in range(0, len(out), rows):
+        _wd_shift_block(moved_a[:, :, first:], moved_b, moves, scaled, out[first : first + rows], tail, words)
+
+
+def wd_shift_block(planes_a, planes_b, beta, delta, out):
+    """Planes as in `wd_block`, delta (S + 1,) -> out (na, nb), the kernel with shifts.
+
+    sum_k beta_k sum_i sum_s delta_s ([x at i + s = y at i] + [x at i = y at i + s]), k letters each.
+    """
+    moved = moved_planes(planes_a, len(delta) - 1)
+    wd_shift_rows(moved, moved if planes_a is planes_b else moved_planes(planes_b, len(delta) - 1), beta, delta, out)
 
 
 @jit
-def _add_shifted(planes_a, planes_b, beta, allowed, scale, out, words):
+def _add_allowed(planes_a, planes_b, beta, allowed, scale, out, words):
     """Out += scale * (weighted degree kernel of the planes, counting only k-mers that start at allowed positions)."""
     na, nb = out.shape
     last = planes_a.shape[0] - 1
@@ -139,9 +191,9 @@ def _add_shifted(planes_a, planes_b, beta, allowed, scale, out, words):
             for j in range(start, stop, LANES):
                 wrong = no_masks(words)
                 for p in range(last):
-                    wrong = add_differences(wrong, planes_a, i, planes_b, j, p)
-                mask = agreements(wrong, planes_a, i, planes_b, j, last)
-                total = no_sums()
+                    wrong = add_differences(wrong, planes_a, p, i, planes_b, p, j)
+                mask = agreements(wrong, planes_a, last, i, planes_b, last, j)
+                total = no_sums(row)
                 for k in range(len(beta)):
                     counts = count_bits_within(mask, allowed)
                     total = add_scaled(total, beta[k], counts)
@@ -153,43 +205,13 @@ def _add_shifted(planes_a, planes_b, beta, allowed, scale, out, words):
                 out[i, j] += scale * row[0, j - start]
 
 
-def wd_shift_block(planes_a, planes_b, beta, delta, limits, out):
-    """Planes as in `wd_block`, delta (S + 1,), limits (L,) int64 -> out (na, nb), the kernel with shifts.
-
-    sum_k beta_k sum_i sum_{s <= limits[i]} delta_s ([x at i + s = y at i] + [x at i = y at i + s]), k letters each.
-    Of sequences with themselves (the same planes twice) the second part is the first one turned round.
-    """
-    n_words = planes_a.shape[1]
-    words = (0,) * n_words
-    out[:] = 0.0
-    for shift in range(len(delta)):
-        allowed = _allowed_starts(limits, shift, n_words)
-        _add_shifted(_shift_planes(planes_a, shift), planes_b, beta, allowed, delta[shift], out, words)
-        if planes_a is not planes_b:
-            _add_shifted(planes_a, _shift_planes(planes_b, shift), beta, allowed, delta[shift], out, words)
-    if planes_a is planes_b:
-        _add_transpose(out)
-
-
-def _add_transpose(out):
-    """Out (n, n) += its transpose, tile by tile."""
-    for start in range(0, len(out), TILE):
-        for other in range(start, len(out), TILE):
-            here, there = (
-                out[start : start + TILE, other : other + TILE],
-                out[other : other + TILE, start : start + TILE],
-            )
-            both = here + there.T
-            here[:], there[:] = both, both.T
-
-
 def wd_position_block(planes_a, planes_b, beta, position, out):
     """As `wd_block`, counting only k-mers that start at one position."""
     n_words = planes_a.shape[1]
     allowed = np.zeros(n_words, np.uint32)
     allowed[position % n_words] = 1 << (position // n_words)
     out[:] = 0.0
-    _add_shifted(planes_a, planes_b, beta, allowed, 1.0, out, (0,) * n_words)
+    _add_allowed(planes_a, planes_b, beta, allowed, 1.0, out, (0,) * n_words)
 
 
 @jit

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .. import clock
 from ..gram import SPARE_BYTES, Bytes, Combined
 from ..losses import BoxQP
-from .base import UNLIMITED, DualState, Effort, Machine
+from ..parallel import blocks
+from .base import UNLIMITED, DualState, Effort, Machine, Trail
 from .chunking import Chunking
-from .coordinate import Coordinate, descend, next_gap
+from .coordinate import FAR, SHARE, Coordinate, descend, next_gap
+from .rows import row_bytes, rows_pay, solve_by_rows
 from .smo import scores
 
-#: With fewer samples than this all of them are active from the start.
-START = 10_000
+#: Up to so many samples all of them are active from the start; of more, so many are to begin with.
+ALL, START = 10_000, 4_000
 #: And with fewer where their coordinates, matrices say, would take more bytes than this.
 START_BYTES = 2**28
 #: How much the active set may grow in a round.
 GROWTH = 3.0
 #: A sample at a bound stays active while the pull that holds it there is below this share of the targets' size.
-MARGIN = 0.1
+MARGIN = 0.2
+#: Samples whose values are made anew at a time.
+NEW = 1_000
+
+
+@dataclass(frozen=True)
+class Screened(Trail):
+    """Of which samples f is known, and not only about."""
+
+    rows: np.ndarray
 
 
 class ActiveSet(Coordinate):
@@ -48,31 +59,54 @@ class ActiveSet(Coordinate):
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
         taken, room = K.gram.bytes, max(effort.bytes, SPARE_BYTES)
-        few = min(self.n_start, most_samples(taken, K.n, START_BYTES))
+        few = min(self._few(K.n), most_samples(taken, K.n, START_BYTES))
         rows = self._next_active(machine.qp, state, few, most_samples(taken, K.n, room))
         # the support alone may take more than there is; and where descent gets nowhere, SMO does
         if taken.coordinates(len(rows)) > room or (effort.sure and Chunking().fits(machine)):
             return Chunking().step(machine, K, state, effort)
-        if len(rows) == K.n:
+        by_rows = rows_pay(machine, K, len(rows), effort)
+        if len(rows) == K.n and not by_rows:
             return self.step_on_all(machine, K, state, effort)
-        small = replace(machine, y=machine.y[rows], C=machine.C[rows])
-        descent = K.gram.coordinates(rows).at(K.weights)
-        tol = next_gap(state, effort)
-        found = descend(small, descent, state.coef[rows], state.intercept, tol, self.max_passes, state.n_steps)
+        solve = self._by_rows if by_rows else self._by_descent
+        found = solve(replace(machine, y=machine.y[rows], C=machine.C[rows]), K, state, rows, effort)
         coef = np.zeros(K.n)
-        coef[rows] = found.a
+        coef[rows] = found.coef
+        moved = replace(found, coef=coef, n_steps=state.n_steps + 1, active=len(rows), trail=None)
         with clock.until(np.inf):  # or what was found would be lost
-            f = K.apply(coef)
-        return replace(
-            state,
-            coef=coef,
-            f=f,
-            final=False,
-            n_steps=state.n_steps + 1,
-            exact=True,
-            active=len(rows),
-            trail=None,
+            if found.exact:
+                return moved
+            if state.gap <= FAR:
+                return replace(moved, f=K.apply(coef), exact=True)
+            f = K.gram.apply_about(coef, K.weights)
+        f[rows] = found.f
+        return replace(moved, f=f, exact=False, trail=Screened(rows))
+
+    def _by_descent(
+        self, machine: Machine, K: Combined, state: DualState, rows: np.ndarray, effort: Effort
+    ) -> DualState:
+        """Return the machine of some samples, by descent."""
+        descent, tol = K.gram.coordinates(rows).at(K.weights), next_gap(state, effort)
+        found = descend(machine, descent, state.coef[rows], state.intercept, tol, self.max_passes, state.n_steps)
+        return DualState(found.a, found.f, found.intercept)
+
+    def _by_rows(self, machine: Machine, K: Combined, state: DualState, rows: np.ndarray, effort: Effort) -> DualState:
+        """Return the machine of some samples, or of all, by SMO on rows."""
+        # of some samples all that counts is coef: f of all is made anew
+        whole = len(rows) == K.n
+        tol, dtype = (
+            (max(effort.gap, SHARE * state.gap), np.float64) if whole else (next_gap(state, effort), np.float32)
         )
+        pairs = K.gram.pairs(rows, K.weights, row_bytes(effort), dtype)
+        found = solve_by_rows(machine, pairs, state.coef[rows], _values_of(K, state, rows), tol)
+        if not whole:
+            return replace(found, final=False)
+        with clock.until(np.inf):
+            f = pairs.apply(found.coef)
+        return replace(found, f=f, exact=True, final=found.gap > tol and not clock.is_over() and state.n_steps > 0)
+
+    def _few(self, n: int) -> int:
+        """Return how many of n samples to begin with: the few that were asked for, or all where they are not many."""
+        return max(self.n_start, ALL if n <= ALL and self.n_start == START else 0)
 
     def _next_active(self, qp: BoxQP, state: DualState, few: int, most: int) -> np.ndarray:
         """Return the samples to solve on next: the support, and as many others as may be."""
@@ -95,6 +129,16 @@ class ActiveSet(Coordinate):
             near = _places_of_largest(pull, limit)
         # where half of the samples matter, a look at the others would cost as much as having them along
         return np.arange(n) if 2 * len(near) >= n and n <= most else np.sort(near)
+
+
+def _values_of(K: Combined, state: DualState, rows: np.ndarray) -> np.ndarray:
+    """Return K coef of some samples, where the state has it only of some, and of others about."""
+    f = state.f[rows]
+    if isinstance(state.trail, Screened):
+        support, new = np.flatnonzero(state.coef), np.flatnonzero(~np.isin(rows, state.trail.rows))
+        for part in blocks(len(new), NEW):
+            f[new[part]] = K.block(rows[new[part]], support) @ state.coef[support]
+    return f
 
 
 def most_samples(taken: Bytes, n: int, budget: float) -> int:

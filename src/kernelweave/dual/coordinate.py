@@ -21,6 +21,9 @@ BURST = 10_000
 PASSES = 5
 #: The pull of Σ a = total, as a share of the mean of k(x, x).
 PULL = 0.1
+#: The gap of the active samples beside that of all before the step, while that is large and after; and beside what is
+#: asked for.
+FAR, FAR_SHARE, SHARE, LAST_SHARE = 0.3, 0.02, 0.002, 0.5
 
 
 @dataclass
@@ -89,8 +92,9 @@ class Coordinate(DualSolver):
 
 
 def next_gap(state: DualState, effort: Effort) -> float:
-    """Return the gap that the next step is to reach."""
-    return max(0.002 * min(state.gap, 1.0), 0.3 * effort.gap)
+    """Return the gap that the next step is to reach: of samples that are hardly the right ones yet, not much."""
+    share = FAR_SHARE if state.gap > FAR else SHARE
+    return max(share * min(state.gap, 1.0), LAST_SHARE * effort.gap)
 
 
 def descend(

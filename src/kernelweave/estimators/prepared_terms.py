@@ -17,6 +17,8 @@ SCALINGS = ("variance", "trace", None)
 DEAD = 1e-12
 #: With more samples than this, the variances of terms that need no matrix are those of a random sample of this size.
 MAX_STATISTICS = 4_000
+#: And of this size where all that they tell is whether the only term is constant.
+FEW_STATISTICS = 1_000
 
 
 @dataclass
@@ -62,7 +64,8 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     """
     if scaling not in SCALINGS:
         raise InputError(f"scaling must be one of {SCALINGS}; got {scaling!r}.")
-    sizes, variances, marks = _sizes_variances_marks(*_statistics_sample(gram, share), centred)
+    most = FEW_STATISTICS if scaling is None and gram.n_terms == 1 else MAX_STATISTICS
+    sizes, variances, marks = _sizes_variances_marks(*_statistics_sample(gram, share, most), centred)
     live = np.flatnonzero(variances > DEAD * np.abs(sizes))
     dead = np.setdiff1d(np.arange(gram.n_terms), live)
     notes = _warn_dead(gram, dead)
@@ -129,10 +132,10 @@ def _warn_unlike(gram: Gram, variances: np.ndarray, sizes: np.ndarray, notes: li
             return
 
 
-def _statistics_sample(gram: Gram, share: np.ndarray) -> tuple[Gram, np.ndarray]:
+def _statistics_sample(gram: Gram, share: np.ndarray, most: int) -> tuple[Gram, np.ndarray]:
     """Return the samples that the statistics of the terms are taken from, with their shares: all, or a random part."""
     if gram.n > MAX_STATISTICS:
-        rows = np.sort(np.random.default_rng(0).choice(gram.n, MAX_STATISTICS, replace=False))
+        rows = np.sort(np.random.default_rng(0).choice(gram.n, most, replace=False))
         part = gram.sampled(rows)
         if part is not None and share[rows].any():
             gram, share = part, share[rows]

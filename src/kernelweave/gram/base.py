@@ -97,6 +97,10 @@ class Gram:
         each = self.apply_each(coef, at)
         return np.tensordot(weights, each, axes=1)
 
+    def apply_about(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return about what `apply` returns for the samples themselves, where that is quicker."""
+        return self.apply(coef, weights)
+
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         """Return K_m(at, X) @ coef, one row per term."""
         if at is not None:
@@ -185,6 +189,14 @@ class Gram:
         from .coordinates import MatrixCoordinates
 
         return MatrixCoordinates(self.block_each(rows, rows))
+
+    def pair_time(self, weights: np.ndarray) -> float:
+        """Return how long a pair takes beside a visit of descent to one of the two; inf where `pairs` are not made."""
+        return np.inf
+
+    def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Combined:
+        """Return the kernel of some samples, whose rows are made as they are needed and kept in so many bytes."""
+        raise NotImplementedError
 
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""

@@ -93,8 +93,7 @@ def block_of(family: Family, table: np.ndarray, a: SequenceSet, b: SequenceSet) 
     out = np.empty((len(a), len(b)))
     if family.core.shift:
         delta = family.core.distance_weights()
-        limits = np.full(len(table), len(delta) - 1)
-        wd_shift_block(planes_of(a), planes_of(b), table[0].copy(), delta, limits, out)
+        wd_shift_block(planes_of(a), planes_of(b), table[0].copy(), delta, out)
     elif is_even(table):
         wd_block(planes_of(a), planes_of(b), table[0].copy(), out)
     else:

@@ -15,6 +15,7 @@ from .base import BLOCK_BYTES, Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
 from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active, working_set_bytes
+from .pair_rows import Pairs, WordPairs, pair_time
 from .prepared import Prepared, PreparedPlacedWords
 from .stores import placed_scores
 from .tables import (
@@ -29,6 +30,9 @@ from .tables import (
     table_bytes,
     words_of,
 )
+
+#: Letters of the longest words that count where about is good enough.
+ABOUT = 6
 
 
 class LinaddGram(Gram):
@@ -61,6 +65,7 @@ class LinaddGram(Gram):
         self.wave_bytes = wave_bytes
         self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
+        self._room: np.ndarray | None = None
         # with shifts, words at several places are one feature
         shifted = any(family.core.shift for family in self.families)
         self.held = Held(coordinates=frozenset() if shifted else frozenset({"features"}), words=True)
@@ -117,6 +122,20 @@ class LinaddGram(Gram):
         parts = [WordCoordinates(family, X, self.factors) for family in self.families]
         return parts[0] if len(parts) == 1 else JoinedCoordinates([(part, slice(None)) for part in parts])
 
+    def pair_time(self, weights: np.ndarray) -> float:
+        scaled = weights * self.factors
+        each = [(family, family.sequences(self.X).require_length()) for family in self.families]
+        times = [length * pair_time(family, length, scaled[family.numbers]) for family, length in each]
+        return sum(times) / sum(length for _, length in each)
+
+    def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Pairs:
+        X, scaled = self.X.rows(rows), weights * self.factors
+        parts = [WordPairs(family, X, scaled[family.numbers]) for family in self.families]
+        size = int(max(budget, 16 * len(rows)) // 8)
+        if self._room is None or len(self._room) < size:  # taken from the system only as rows come, and only once
+            self._room = np.empty(size)
+        return Pairs(parts, len(rows), self._room[:size].view(dtype), self.n_jobs)
+
     # -- products ----------------------------------------------------------------------------------------------------
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
@@ -128,12 +147,22 @@ class LinaddGram(Gram):
                     out[:, c] += self._mixed(family, column, scaled[family.numbers], at)
         return out.reshape(len(out), *coef.shape[1:])
 
-    def _mixed(self, family: Family, coef: np.ndarray, weights: np.ndarray, at: Views | None) -> np.ndarray:
+    def apply_about(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return `apply` without words that are longer than tables are deep: few samples share those."""
+        scaled, out = weights * self.factors, np.zeros(self.n)
+        for family in self.families:
+            if scaled[family.numbers].any():
+                out += self._mixed(family, coef, scaled[family.numbers], None, ABOUT)
+        return out
+
+    def _mixed(
+        self, family: Family, coef: np.ndarray, weights: np.ndarray, at: Views | None, most: int | None = None
+    ) -> np.ndarray:
         """Σ_t weights[t] · term t (at, X) @ coef: one kernel, with its own weight for every position and degree."""
         own = family.sequences(self.X)
         support, coef = self._scaled_support(family, coef)
         queries, roots = self._queries(family, own, at)
-        table = family.table(own.require_length(), weights)
+        table = family.table(own.require_length(), weights)[:, :most]
         out = scores(family, table, own.rows(support), coef, queries, self.n_jobs, self.wave_bytes)
         return out if roots is None else out * roots
 

@@ -172,8 +172,7 @@ class WeightedDegree(StringKernel):
         if len(delta) == 1:
             wd_block(planes_of(a), planes_of(b), 2.0 * delta[0] * beta, out)
         else:
-            limits = np.full(a.require_length(), len(delta) - 1)
-            wd_shift_block(planes_of(a), planes_of(b), beta, delta, limits, out)
+            wd_shift_block(planes_of(a), planes_of(b), beta, delta, out)
         return out
 
     def _by_runs(self, codes_a: np.ndarray, codes_b: np.ndarray, degree: int | None) -> np.ndarray:
