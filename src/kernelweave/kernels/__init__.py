@@ -6,6 +6,7 @@ from .base import ClearWrapper, Kernel, Normalized, On, Product, Scaled, Sum, Wr
 from .explicit import ExplicitKernel
 from .expression import as_kernel, parse
 from .gapped import GappedKmer
+from .gaussian import Gaussian
 from .identity import Identity
 from .mismatch import Mismatch
 from .oligo import LocalityImproved, Oligo
@@ -21,7 +22,7 @@ from .wrappers import Frozen, PerFeature, per_feature
 KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
 KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
 #: Every kernel around a kernel that is typed as a call, or the function that makes it.
-WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature)
+WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature, Gaussian)
 
 __all__ = [
     "KERNELS",
@@ -33,6 +34,7 @@ __all__ = [
     "Frozen",
     "Function",
     "GappedKmer",
+    "Gaussian",
     "Identity",
     "Kernel",
     "Laplacian",
