@@ -113,7 +113,7 @@ def run(
             if best is None or step.upper < upper:
                 best, upper = step, step.upper
             lower, slack = max(lower, step.lower), max(slack, step.rounding)
-            if problem.convex and not problem.gram.single:
+            if problem.convex and not problem.gram.held.single:
                 check_bounds(upper, lower, slack, problem)
             gap = relative_gap(upper, lower)
             last, since = (gap, 0) if gap < (HARD_GAIN if this.hard else 1.0) * last else (last, since + 1)
@@ -148,7 +148,7 @@ def run(
         steps.close()
     assert best is not None
     best = replace(best, cuts=step.cuts, active=step.active)  # the best weights, but all that was learned on the way
-    if problem.gram.single:  # up to here, upper was that of rounded matrices
+    if problem.gram.held.single:  # up to here, upper was that of rounded matrices
         best = this.exactly(best)
         upper = best.upper
         if problem.convex:
