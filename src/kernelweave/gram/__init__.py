@@ -22,6 +22,7 @@ from .offer import SPARE_BYTES, Bytes, Held, Needs, Offer, Room, n_active
 from .plan import Plan, unheld
 from .stacked import StackedGram
 from .streamed import StreamedGram
+from .word_tables import WordTableGram
 
 #: Every way to hold a kernel; `plan` and the conformance tests read this.
 GRAMS: tuple[type[Gram], ...] = (
@@ -31,6 +32,7 @@ GRAMS: tuple[type[Gram], ...] = (
     DiagonalGram,
     LinaddGram,
     FeatureGram,
+    WordTableGram,
     StackedGram,
 )
 #: Bytes for products with new samples.
@@ -93,6 +95,7 @@ __all__ = [
     "Room",
     "StackedGram",
     "StreamedGram",
+    "WordTableGram",
     "bind",
     "estimate",
     "for_prediction",

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 
 from ..kernels import Kernel
+from ..kernels.base import ONLY_PAIRS, PAIRS
+from ..kernels.pair_matrix import pair_matrix
+from ..kernels.pair_rules import PairRule, WordList
+from ..kernels.pair_tables import summed_table, table_scores
 from ..kernels.pieces import Piece, pieces
-from ..kernels.word_pairs import PairRule, WordList, pair_matrix, summed_table, table_scores
 from ..parallel import for_blocks
 from ..sequences import Alphabet, SequenceSet
 from ..views import Views
 from .base import Gram, support_of
+from .cached import CachedGram
 from .feature_map import BLOCK_LETTERS
+from .features import FeatureGram
+from .offer import NO_MATRIX, Bytes, Held, Offer, Room
 from .prepared import Prepared, PreparedGram, PreparedTogether
+from .stacked import joined
 
 
 @dataclass
@@ -96,7 +104,9 @@ class WordTableGram(Gram):
         Threads; results do not depend on how many there are.
     """
 
-    explicit = True  # by matrices of the active samples
+    special = True
+    #: Descent goes by matrices of the active samples: words are too many to be listed.
+    held = Held(coordinates=frozenset({"features", "blocks"}))
 
     def __init__(
         self,
@@ -110,6 +120,25 @@ class WordTableGram(Gram):
         self.n_jobs = n_jobs
         self.parts = list(parts or ([TablePiece.of(piece, X) for piece in pieces(term, X)] for term in self.terms))
 
+    @classmethod
+    def takes(cls, term: Kernel) -> bool:
+        return term.gram_kind in (PAIRS, ONLY_PAIRS)
+
+    @classmethod
+    def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Gram:
+        runs = [(kind, tuple(some)) for kind, some in groupby(terms, lambda term: _kind_of(term, X))]
+        makers = {cls: lambda some: cls(some, X, room.needs.n_jobs)}
+        return joined([makers[kind](some) if kind in makers else kind.bound(some, X, room) for kind, some in runs])
+
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        kinds = {_kind_of(term, X) for term in terms}
+        if kinds == {FeatureGram}:
+            return FeatureGram.offer(terms, X, room)
+        if CachedGram in kinds:
+            return None
+        return Offer.of(cls.bound(terms, X, room), NO_MATRIX, "a table of all words serves every product")
+
     def rescaled(self, factors: np.ndarray) -> Gram:
         return WordTableGram(self.terms, self.X, self.n_jobs, factors, self.parts)
 
@@ -120,10 +149,13 @@ class WordTableGram(Gram):
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return WordTableGram(self.terms, self.X.rows(rows), self.n_jobs)
 
-    def product_bytes(self, n_rows: int) -> float:
+    @property
+    def bytes(self) -> Bytes:
+        """About how many bytes it takes: the words, and a table at a time."""
         every = [part for parts in self.parts for part in parts]
-        held = sum(8.0 * part.sequences(self.X).n_letters for part in every)  # with weights of the words
-        return held + 8.0 * max((part.rule.n_words for part in every), default=0)
+        words = sum(8.0 * part.sequences(self.X).n_letters for part in every)  # numbers and weights
+        table = 8.0 * max((part.rule.n_words for part in every), default=0)
+        return Bytes(held=words + table, per_pair=8.0 * (self.n_terms + 1))
 
     def _scores(self, m: int, column: np.ndarray, at: Views | None) -> np.ndarray:
         """Return K_m(at, X) @ column, without the term's factor."""
@@ -166,6 +198,14 @@ class WordTableGram(Gram):
 
     def prepare(self, coef: np.ndarray, weights: np.ndarray) -> Prepared:
         return PreparedWordTables(self, coef, weights)
+
+
+def _kind_of(term: Kernel, X: Views) -> type[Gram]:
+    """Return the gram of a term: by tables, or by features or rows where words are too many for that."""
+    cores = [(one.core, one.core.sequences(X.through(one.path)).alphabet) for one in pieces(term, X)]
+    if all(core.rule(alphabet).fits for core, alphabet in cores):
+        return WordTableGram
+    return FeatureGram if term.gram_kind == PAIRS else CachedGram
 
 
 class PreparedWordTables(PreparedGram):

@@ -12,18 +12,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
+from .base import ONLY_PAIRS, PAIRS
 from .explicit import check_key, flipped, single_letters
-from .profiles import estimated_profile, gapped_profile
+from .pair_rules import MAX_TABLE, PairRule
+from .profiles import Profile, estimated_profile, gapped_profile
 from .strings import whole_number
 from .values import many, real_number, shown
 from .vocabulary import KeyVocabulary, Shape, Vocabulary
-from .word_pairs import MAX_TABLE, PairRule, WordPairKernel
+from .word_pairs import WordPairKernel
 
 if TYPE_CHECKING:
     from ..sequences import Alphabet
 
 #: Choices of columns beyond which listing them is hopeless.
 MAX_CHOICES = 20_000
+#: Choices of columns up to which features are listed sooner than tables of all words are made.
+FEW_CHOICES = 40
 FILTERS = ("gapped", "full", "truncated")
 
 
@@ -92,7 +96,9 @@ class GappedKmer(WordPairKernel):
 
     @property
     def gram_kind(self) -> str:  # type: ignore[override]
-        return "features" if self.is_listed else "dense"
+        if not self.is_listed:
+            return ONLY_PAIRS
+        return "features" if comb(self.length, self.k) <= FEW_CHOICES else PAIRS
 
     @property
     def word_kind(self) -> str | None:  # type: ignore[override]
@@ -112,7 +118,7 @@ class GappedKmer(WordPairKernel):
     def shortest_word(self) -> int:
         return whole_number(self, "length")
 
-    def profile(self, size: int) -> np.ndarray:
+    def profile(self, size: int) -> Profile:
         length, k = self._sizes()
         if self.filter not in FILTERS:
             raise InputError(f"GappedKmer has filter={shown(self.filter)}; choose one of {', '.join(FILTERS)}.")
@@ -120,9 +126,8 @@ class GappedKmer(WordPairKernel):
             found = gapped_profile(length, k)
         else:
             found = estimated_profile(length, k, size, truncated=self.filter == "truncated")
-        if self.max_mismatches is not None:
-            found[whole_number(self, "max_mismatches", 0) + 1 :] = 0.0
-        return found
+        most = length if self.max_mismatches is None else whole_number(self, "max_mismatches", 0)
+        return [value if d <= most else 0 for d, value in enumerate(found)]
 
     def place_weights(self, places: np.ndarray, n_places: np.ndarray) -> np.ndarray | None:
         if self.center_weight is None:
@@ -160,14 +165,14 @@ class GappedKmer(WordPairKernel):
         both = bool(self.reverse_complement)
         given = {
             "length": self.length,
-            "columns": np.array(columns),
+            "columns": np.array(columns, dtype=np.int64),
             "bits": alphabet.bits,
             "size": alphabet.size,
             "complement": alphabet.complement_table if both else np.zeros(256, np.uint8),
             "both": both,
         }
         mirrored = [self.length - 1 - c for c in columns]
-        shape = Shape(self.length, np.array([columns, mirrored] if both else [columns]))
+        shape = Shape(self.length, np.array([columns, mirrored] if both else [columns], dtype=np.int64))
         return KeyVocabulary(partial(gapped_keys, **given), len(columns) * alphabet.bits, 1 + both, shape)
 
     def features(self, sequence: str) -> Iterator[tuple[int, Hashable, float]]:

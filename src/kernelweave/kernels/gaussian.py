@@ -30,8 +30,8 @@ class Gaussian(Wrapper):
     >>> from kernelweave import Gaussian, Spectrum
     >>> Gaussian(Spectrum(2).normalized(), gamma=2.0)(["GATTACA", "GATTACC", "CCCC"]).round(3)
     array([[1.   , 0.717, 0.135],
-           [0.717, 1.   , 0.204],
-           [0.135, 0.204, 1.   ]])
+           [0.717, 1.   , 0.306],
+           [0.135, 0.306, 1.   ]])
     """
 
     kernel: Kernel

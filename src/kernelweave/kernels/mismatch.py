@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError
 from .explicit import check_key, single_letters
-from .profiles import wildcard_weights
+from .profiles import Profile, wildcard_weights
 from .strings import whole_number
 from .values import many
 from .vocabulary import KeyVocabulary, Shape, Vocabulary
@@ -70,9 +70,9 @@ class Mismatch(WordPairKernel):
             raise InputError(f"Mismatch needs fewer mismatches than letters; got k={k} and mismatches={m}.")
         return k, m
 
-    def profile(self, size: int) -> np.ndarray:
+    def profile(self, size: int) -> Profile:
         k, m = self._sizes()
-        return np.array([shared_neighbours(k, m, size, d) for d in range(k + 1)], dtype=np.float64)
+        return [shared_neighbours(k, m, size, d) for d in range(k + 1)]
 
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         from .._fast.features import mismatch_keys
@@ -85,8 +85,8 @@ class Mismatch(WordPairKernel):
                 f"{self!r} has {many(n_neighbours)} neighbours for every word of {k} letters of {alphabet.name}; at "
                 f"most {MAX_NEIGHBOURS:,} are listed. Take fewer mismatches, a smaller k, or Spectrum or GappedKmer."
             )
-        weights = wildcard_weights(self.profile(alphabet.size)) if 2 * m < k else [-1.0]
-        n_choices = sum(comb(k, left_out) for left_out in range(len(weights)))
+        weights = wildcard_weights(self.profile(alphabet.size)) if 2 * m < k else [-1]
+        n_choices = sum(comb(k, left_out) for left_out, weight in enumerate(weights) if weight)
         if min(weights) >= 0 and WORTHWHILE * n_choices <= n_neighbours:
             return _with_wildcards(weights, k, alphabet)
         places, changes = _neighbours(k, m, alphabet.size)
@@ -118,7 +118,7 @@ def shared_neighbours(k: int, m: int, size: int, d: int) -> int:
     return total
 
 
-def _with_wildcards(weights: list[float], k: int, alphabet: Alphabet) -> list[tuple[float, Vocabulary]]:
+def _with_wildcards(weights: Profile, k: int, alphabet: Alphabet) -> list[tuple[float, Vocabulary]]:
     """Return words with some letters left out, in all ways, with the weight that their number has."""
     from .._fast.features import gapped_keys
 
@@ -127,7 +127,7 @@ def _with_wildcards(weights: list[float], k: int, alphabet: Alphabet) -> list[tu
     for left_out, weight in enumerate(weights):
         for columns in combinations(range(k), k - left_out) if weight else ():
             keys, shape = partial(gapped_keys, columns=np.array(columns), both=False, **given), np.array([columns])
-            found.append((weight, KeyVocabulary(keys, len(columns) * alphabet.bits, shape=Shape(k, shape))))
+            found.append((float(weight), KeyVocabulary(keys, len(columns) * alphabet.bits, shape=Shape(k, shape))))
     return found
 
 

@@ -5,16 +5,20 @@ all b^length words has one eigenvalue for each j = 0, ..., length, whose eigenve
 
     value[j] = Σ_d profile[d] P_d(j),    profile[d] = Σ_j value[j] P_j(d) / b^length,
     Σ_d P_d(j) z^d = (1 + (b − 1) z)^(length − j) (1 − z)^j    (Krawtchouk's polynomials).
+
+Profiles are whole numbers or fractions, and exact, so that what cancels out is nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
 from math import comb
 from typing import Any
 
-import numpy as np
+#: What pairs count by the number of letters in which they differ: whole numbers or fractions.
+Profile = Sequence[int | Fraction]
 
 
 @cache
@@ -27,18 +31,18 @@ def polynomials(length: int, size: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(value(d, j) for j in range(length + 1)) for d in range(length + 1))
 
 
-def eigenvalues(profile: Sequence[Any] | np.ndarray, size: int) -> list[Any]:
-    """Return value[j] of a profile; exact where its numbers are whole."""
+def eigenvalues(profile: Sequence[Any], size: int) -> list[Any]:
+    """Return value[j] of a profile."""
     P = polynomials(len(profile) - 1, size)
     return [sum(profile[d] * P[d][j] for d in range(len(P))) for j in range(len(P))]
 
 
-def gapped_profile(length: int, k: int) -> np.ndarray:
+def gapped_profile(length: int, k: int) -> Profile:
     """Return in how many choices of k columns two words agree: C(length − d, k)."""
-    return np.array([comb(length - d, k) for d in range(length + 1)], dtype=np.float64)
+    return [comb(length - d, k) for d in range(length + 1)]
 
 
-def estimated_profile(length: int, k: int, size: int, truncated: bool) -> np.ndarray:
+def estimated_profile(length: int, k: int, size: int, truncated: bool) -> Profile:
     """Return what pairs count where counts of words are those that the gapped words of k letters let one expect.
 
     The least-squares estimate of the counts of all words is their projection on what varies at k places at the most:
@@ -49,22 +53,19 @@ def estimated_profile(length: int, k: int, size: int, truncated: bool) -> np.nda
     P, whole = polynomials(length, size), size**length
     spread = [sum(P[j][d] for j in range(k + 1)) for d in range(length + 1)]  # times size^length: whole numbers
     if not truncated:
-        return np.array([value / whole for value in spread])
+        return [Fraction(value, whole) for value in spread]
     end = next((d for d, value in enumerate(spread) if value <= 0), length + 1)
     squares = [value**2 for value in eigenvalues([*spread[:end], *[0] * (length + 1 - end)], size)]
-    return np.array([value / whole**3 for value in eigenvalues(squares, size)])
+    return [Fraction(value, whole**3) for value in eigenvalues(squares, size)]
 
 
-def wildcard_weights(profile: np.ndarray) -> list[float]:
-    """Return weights[j] with Σ_j weights[j] C(length − d, j − d) = profile[d] at every distance d; trailing 0 cut.
+def wildcard_weights(profile: Profile) -> Profile:
+    """Return weights[j] with Σ_j weights[j] C(length − d, j − d) = profile[d] at every distance d.
 
     C(length − d, j − d) is in how many ways j letters can be left out so that two words agree in the others.
     """
     length = len(profile) - 1
-    weights = [0.0] * (length + 1)
+    weights: list[int | Fraction] = [0] * (length + 1)
     for d in range(length, -1, -1):
-        known = sum(weights[j] * comb(length - d, j - d) for j in range(d + 1, length + 1))
-        weights[d] = float(profile[d]) - known
-    while len(weights) > 1 and weights[-1] == 0.0:
-        weights.pop()
+        weights[d] = profile[d] - sum(weights[j] * comb(length - d, j - d) for j in range(d + 1, length + 1))
     return weights
