@@ -8,6 +8,7 @@ import math
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,8 @@ KINDS = {
 }
 #: Letters of the longest line, and support samples, that are read.
 MAX_LINE, MAX_SUPPORT = 1 << 24, 10**7
+#: What readers of text and archives raise where bytes are not what they were.
+DAMAGED = (UnicodeDecodeError, EOFError, zlib.error, zipfile.BadZipFile)
 _OTHER = re.compile("[^ACGT]")
 
 
@@ -63,7 +66,7 @@ def read_gkm_model(path: str | os.PathLike) -> GkmModel:
             return _from_text(lines)
     except ModelFormatError as error:
         raise ModelFormatError(f"{name!r} {error}") from None
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zipfile.BadZipFile, OSError) as error:
+    except (*DAMAGED, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ModelFormatError(f"{name!r} is damaged: {error}.") from None
@@ -77,7 +80,7 @@ def looks_like_gkm(path: str | os.PathLike) -> bool:
     try:
         with _opened(name) as lines:
             return lines.read(9) == "svm_type "
-    except (OSError, UnicodeDecodeError, EOFError):
+    except (*DAMAGED, OSError):
         return False
 
 
