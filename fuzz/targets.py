@@ -309,6 +309,23 @@ def _with_gzip(seeds: list[bytes]) -> list[bytes]:
 
 
 #: Errors that a reader may answer with.
+# -- models of other programs ------------------------------------------------------------------------------------------
+
+GKM = [
+    b"svm_type c_svc\nkernel_type wgkmrbf\nL 5\nk 3\nd 2\nnorc 0\ngamma 2\nM 50\nH 10\nnr_class 2\ntotal_sv 2\n"
+    b"rho 0.125\nlabel 1 -1\nnr_sv 1 1\nSV\n0.5 ACGTACGATTAG\n-0.25 TTGACGNACC\n",
+    b"svm_type epsilon_svr\nkernel_type gkm_esttrunc\nL 4\nk 2\nd 3\nnr_class 2\ntotal_sv 1\nrho -1\nSV\n1 GATTACA\n",
+]
+
+
+def _use_gkm(path: str, _: int) -> None:
+    from kernelweave.estimators.converted import from_gkm
+
+    model = from_gkm(path)
+    values = model.decision_function(["ACGTACGTAC"]) if hasattr(model, "classes_") else model.predict(["ACGTACGTAC"])
+    assert np.isfinite(values).all()
+
+
 CLEAN = (KernelweaveError, click.ClickException, FileNotFoundError)
 
 TARGETS = {
@@ -324,6 +341,7 @@ TARGETS = {
     "labels": Target(lambda: TABLES, _use_labels),
     "svmlight": Target(lambda: _with_gzip(SVMLIGHT), _use_svmlight),
     "regions": Target(lambda: _with_gzip(REGIONS), _use_regions),
+    "gkm": Target(lambda: _with_gzip(GKM), _use_gkm),
     "run": Target(lambda: RUNS, _use_run),
     "kernel": Target(lambda: KERNELS, _use_kernel, _change_kernel),
 }

@@ -17,6 +17,7 @@ _HOMES = {
     "kernels": (
         "RBF",
         "Frozen",
+        "Gaussian",
         "Identity",
         "Kernel",
         "Laplacian",

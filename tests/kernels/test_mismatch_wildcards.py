@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import naive_kmers as naive
 from kernelweave import Mismatch, MKLClassifier, Spectrum
-from kernelweave.kernels.mismatch import shared_neighbours, wildcard_weights
+from kernelweave.kernels.mismatch import shared_neighbours
+from kernelweave.kernels.profiles import wildcard_weights
 from kernelweave.sequences import PROTEIN, Alphabet
 from kernelweave.testing import check_kernel
 from kernelweave.views import as_views
@@ -35,7 +36,7 @@ def test_shared_neighbours_are_those_one_can_count(k, m, size):
 @pytest.mark.parametrize(("k", "m", "size"), [(5, 1, 20), (5, 2, 20), (6, 2, 20), (5, 1, 4), (8, 3, 26)])
 def test_weights_of_left_out_letters_make_up_every_pair(k, m, size):
     """In how many ways letters can be left out so that two words agree, counted on words that differ in d places."""
-    weights = wildcard_weights(k, m, size)
+    weights = wildcard_weights(Mismatch(k, m).profile(size))
     for d in range(k + 1):
         ways = [
             sum(sum(left_out) == j and all(left_out[:d]) for left_out in product((0, 1), repeat=k)) for j in range(k)

@@ -1,4 +1,4 @@
-"""`kernelweave convert`: sequence files to one packed file."""
+"""`kernelweave convert`: sequence files to one packed file, and models of other programs to model files."""
 
 from __future__ import annotations
 
@@ -19,25 +19,34 @@ Examples:
   kernelweave convert pos.fa.gz neg.fa.gz --output sites.kwseq
   kernelweave convert windows.csv --sequence window --target label --output sites.kwseq
   kernelweave fit sites.kwseq --preset splice
+  kernelweave convert lsgkm.model.txt model.kw
 
 \b
 A packed file is mapped, not read: it opens at once and may be larger than memory; DNA takes two bits a letter.
 Ids and labels go into a table beside it (sites.labels.tsv), where fit finds them.
+Models of LS-GKM (.model.txt, also .gz) and gkmsvm-lite (.npz) become model files for predict, scan and explain.
 """
 
 
-@click.command(epilog=EXAMPLES, short_help="Pack sequence files into one that is mapped.")
+@click.command(epilog=EXAMPLES, short_help="Pack sequence files, or read the model of LS-GKM.")
 @opt.FILES
-@click.option("--output", "-o", type=click.Path(), required=True, help="The packed file; .kwseq is customary.")
+@click.option("--output", "-o", type=click.Path(), help="The packed file (.kwseq is customary), or the model file.")
 @click.option("--sequence", metavar="COLUMN", help="Tables: the column with the sequences.")
 @opt.READING
 @opt.JSON
 def convert(**options: Any) -> None:
-    """Convert FASTA, FASTQ or a table (DATA) to a packed file."""
-    how = Reading.taken_from(options)
-    files, output = options["files"], os.path.expanduser(options["output"])
+    """Convert FASTA, FASTQ or a table (DATA) to a packed file, or a model of LS-GKM to a model file."""
+    from ..io.gkm_text import looks_like_gkm
+
+    how, files = Reading.taken_from(options), options["files"]
     if not files:
         raise click.UsageError("No data file was given.")
+    if looks_like_gkm(files[0]):
+        _convert_model(files, options["output"], options["as_json"])
+        return
+    if options["output"] is None:
+        raise click.UsageError("Missing option '--output' / '-o': where the packed file goes.")
+    output = os.path.expanduser(options["output"])
     beside = labels_path(output)
     for path in (output, beside):
         check_output(path)
@@ -54,6 +63,26 @@ def convert(**options: Any) -> None:
     console().print(
         f"{text}({sequences.alphabet.name}). Ids{' and labels' if labels is not None else ''} are in {beside}."
     )
+
+
+def _convert_model(files: tuple[str, ...], output: str | None, as_json: bool) -> None:
+    """Write the model of another program as a model file: at --output, or where a second name says."""
+    from ..estimators.converted import from_gkm
+    from ..io.model_file import save
+
+    if len(files) + (output is not None) != 2:
+        raise click.UsageError(f"{files[0]} is a model: give it and the model file to write, and nothing else.")
+    output = os.path.expanduser(output or files[1])
+    check_output(output)
+    model = from_gkm(files[0])
+    save(model, output)
+    told = {"output": output, "kernel": repr(model.kernel_), "support": len(model.support_)}
+    if as_json:
+        write_json(told)
+    else:
+        console().print(
+            f"Wrote {output}: {model.kernel_!r} with {count(len(model.support_), 'support sequence')}.", soft_wrap=True
+        )
 
 
 def _from_fasta(files: tuple[str, ...], output: str, how: Any, _: str | None) -> tuple[Any, list[str], Any]:

@@ -23,6 +23,7 @@ from .plan import Plan, unheld
 from .stacked import StackedGram
 from .streamed import StreamedGram
 from .tiled import TiledGram
+from .word_tables import WordTableGram
 
 #: Every way to hold a kernel; `plan` and the conformance tests read this.
 GRAMS: tuple[type[Gram], ...] = (
@@ -32,6 +33,7 @@ GRAMS: tuple[type[Gram], ...] = (
     DiagonalGram,
     LinaddGram,
     FeatureGram,
+    WordTableGram,
     StackedGram,
     TiledGram,
 )
@@ -96,6 +98,7 @@ __all__ = [
     "StackedGram",
     "StreamedGram",
     "TiledGram",
+    "WordTableGram",
     "bind",
     "estimate",
     "for_prediction",

@@ -50,7 +50,7 @@ class Group:
 
 def groups_of(piece: Piece, X: Views) -> list[Group]:
     """Return the groups of features of a piece, none of them listed yet."""
-    if piece.core.gram_kind != "features":
+    if piece.core.word_kind != "free":
         raise InputError(f"{piece.core!r} has no explicit features; bind it as a matrix.")
     alphabet = piece.core.sequences(X.through(piece.path)).alphabet
     return [Group(piece, words, alphabet, w) for w, words in piece.core.parts(alphabet, piece.degree)]

@@ -9,6 +9,7 @@ from .cosine import Cosine
 from .explicit import ExplicitKernel
 from .expression import as_kernel, parse
 from .gapped import GappedKmer
+from .gaussian import Gaussian
 from .identity import Identity
 from .matern import Matern
 from .mismatch import Mismatch
@@ -31,7 +32,7 @@ KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identit
 KERNELS += (Matern, Periodic, Cosine, Chi2, Tanimoto, Categorical, Ordinal)
 KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
 #: Every kernel around a kernel that is typed as a call, or the function that makes it.
-WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature)
+WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature, Gaussian)
 
 __all__ = [
     "KERNELS",
@@ -46,6 +47,7 @@ __all__ = [
     "Frozen",
     "Function",
     "GappedKmer",
+    "Gaussian",
     "Identity",
     "Kernel",
     "Laplacian",

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from .explicit import ExplicitKernel, check_key, single_letters
+from .explicit import check_key, single_letters
+from .profiles import Profile, wildcard_weights
 from .strings import whole_number
 from .values import many
 from .vocabulary import KeyVocabulary, Shape, Vocabulary
+from .word_pairs import WordPairKernel
 
 if TYPE_CHECKING:
     from ..sequences import Alphabet
@@ -27,7 +29,7 @@ WORTHWHILE = 2
 
 
 @dataclass(eq=False, repr=False)
-class Mismatch(ExplicitKernel):
+class Mismatch(WordPairKernel):
     """k(x, y) = Σ_u φ_u(x) φ_u(y), φ_u(x) = how many k-mers of x differ from u in at most `mismatches` letters.
 
     u runs over all words of k letters of the alphabet, whether they occur or not: a k-mer has
@@ -62,12 +64,20 @@ class Mismatch(ExplicitKernel):
     def shortest_word(self) -> int:
         return whole_number(self, "k")
 
-    def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
-        from .._fast.features import mismatch_keys
-
+    def _sizes(self) -> tuple[int, int]:
         k, m = whole_number(self, "k"), whole_number(self, "mismatches", 0)
         if m >= k:
             raise InputError(f"Mismatch needs fewer mismatches than letters; got k={k} and mismatches={m}.")
+        return k, m
+
+    def profile(self, size: int) -> Profile:
+        k, m = self._sizes()
+        return [shared_neighbours(k, m, size, d) for d in range(k + 1)]
+
+    def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
+        from .._fast.features import mismatch_keys
+
+        k, m = self._sizes()
         bits = check_key(self, k, alphabet, "lists words as numbers: it")
         n_neighbours = sum(comb(k, i) * (alphabet.size - 1) ** i for i in range(m + 1))
         if n_neighbours > MAX_NEIGHBOURS:
@@ -75,8 +85,8 @@ class Mismatch(ExplicitKernel):
                 f"{self!r} has {many(n_neighbours)} neighbours for every word of {k} letters of {alphabet.name}; at "
                 f"most {MAX_NEIGHBOURS:,} are listed. Take fewer mismatches, a smaller k, or Spectrum or GappedKmer."
             )
-        weights = wildcard_weights(k, m, alphabet.size) if 2 * m < k else [-1]
-        n_choices = sum(comb(k, left_out) for left_out in range(len(weights)))
+        weights = wildcard_weights(self.profile(alphabet.size)) if 2 * m < k else [-1]
+        n_choices = sum(comb(k, left_out) for left_out, weight in enumerate(weights) if weight)
         if min(weights) >= 0 and WORTHWHILE * n_choices <= n_neighbours:
             return _with_wildcards(weights, k, alphabet)
         places, changes = _neighbours(k, m, alphabet.size)
@@ -108,19 +118,7 @@ def shared_neighbours(k: int, m: int, size: int, d: int) -> int:
     return total
 
 
-def wildcard_weights(k: int, m: int, size: int) -> list[int]:
-    """Return weights[j], j ≤ 2 m < k, with Σ_j weights[j] C(k − d, j − d) = `shared_neighbours` at every distance d.
-
-    C(k − d, j − d) is in how many ways j letters can be left out so that two words agree in the others.
-    """
-    weights: dict[int, int] = {}
-    for d in range(2 * m, -1, -1):  # words that are further apart share no neighbour
-        known = sum(weight * comb(k - d, j - d) for j, weight in weights.items())
-        weights[d] = shared_neighbours(k, m, size, d) - known
-    return [weights[j] for j in range(2 * m + 1)]
-
-
-def _with_wildcards(weights: list[int], k: int, alphabet: Alphabet) -> list[tuple[float, Vocabulary]]:
+def _with_wildcards(weights: Profile, k: int, alphabet: Alphabet) -> list[tuple[float, Vocabulary]]:
     """Return words with some letters left out, in all ways, with the weight that their number has."""
     from .._fast.features import gapped_keys
 

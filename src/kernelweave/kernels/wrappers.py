@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..views import Columns, DictViews, Views
-from .base import ClearWrapper, Kernel, Sum, add_all
+from .base import ClearWrapper, Kernel, Sum, add_all, joint_kind
 from .pieces import Piece
 from .values import limited
 
@@ -38,7 +38,7 @@ class PerFeature(ClearWrapper):
 
     @property
     def gram_kind(self) -> str:  # type: ignore[override]
-        return "features" if self.kernel.gram_kind == "features" else "dense"  # as for a sum
+        return joint_kind([self.kernel.gram_kind])
 
     def check(self, X: Views) -> None:
         for term in self.terms(X):

@@ -1,0 +1,115 @@
+"""Pairs of words: every compiled loop against a few obvious lines."""
+
+import numpy as np
+import pytest
+
+from kernelweave._fast import word_pairs as fast
+from kernelweave.kernels.pair_rules import PairRule, WordList
+from kernelweave.kernels.pair_tables import summed_table, table_scores, transform
+from kernelweave.sequences import DNA, as_sequences
+
+
+def digits(number, length, size):
+    return [number // size ** (length - 1 - i) % size for i in range(length)]
+
+
+def apart(length, size):
+    """How many letters differ, for all pairs of words."""
+    every = np.array([digits(number, length, size) for number in range(size**length)])
+    return (every[:, None] != every[None]).sum(axis=2)
+
+
+def test_words_are_numbers_and_skip_what_is_unknown():
+    codes = np.array([0, 1, 2, 9, 3, 3, 0, 1, 1], np.uint8)
+    numbers, places, starts = fast.word_numbers(codes, np.array([0, 7, 7, 9]), 2, 4)
+    assert numbers.tolist() == [1, 6, 15, 12, 5]
+    assert places.tolist() == [0, 1, 4, 5, 0]
+    assert starts.tolist() == [0, 4, 4, 5]
+    flipped = fast.flip_words(numbers, 2, 4, DNA.complement_table)
+    assert [digits(n, 2, 4) for n in flipped] == [[2, 3], [1, 2], [0, 0], [3, 0], [2, 2]]
+
+
+@pytest.mark.parametrize(("length", "size"), [(1, 4), (2, 3), (4, 4), (3, 5), (5, 2)])
+def test_a_table_times_the_matrix_of_all_pairs(length, size, rng):
+    profile = [int(value) for value in rng.integers(-5, 9, length + 1)]
+    rule, table = PairRule(length, size, profile), rng.normal(size=size**length)
+    expected = np.array(profile, dtype=float)[apart(length, size)] @ table
+    for n_jobs in (1, 2):
+        found = table.copy()
+        transform(rule, found, n_jobs)
+        np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_reflections_undo_themselves(rng):
+    table = rng.normal(size=(9, 27))
+    turned = table.copy()
+    fast.reflect_rows(turned, 3, 0, 9)
+    fast.reflect_columns(turned, 3, 0, 20)
+    fast.reflect_columns(turned, 3, 20, 27)
+    assert np.abs(turned - table).max() > 0.1
+    np.testing.assert_allclose(np.linalg.norm(turned), np.linalg.norm(table))
+    fast.reflect_columns(turned, 3, 0, 27)
+    fast.reflect_rows(turned, 3, 0, 4)
+    fast.reflect_rows(turned, 3, 4, 9)
+    np.testing.assert_allclose(turned, table, atol=1e-14)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_by_a_table(weighted, rng):
+    numbers, starts = rng.integers(0, 64, 30).astype(np.int32), np.array([0, 10, 10, 30])
+    weights = rng.integers(1, 9, 30 if weighted else 0).astype(np.float32)
+    words, coef = WordList(numbers, starts, weights), rng.normal(size=3)
+    rule = PairRule(3, 4, [7, 3, 1, 0], DNA.complement_table)
+    found = table_scores(words, summed_table(rule, words, np.arange(3), coef))
+    w = weights if weighted else np.ones(30)
+    owner, profile = np.repeat(np.arange(3), np.diff(starts)), np.array([7.0, 3.0, 1.0, 0.0])[apart(3, 4)]
+    both = [numbers, fast.flip_words(numbers, 3, 4, DNA.complement_table)]
+    pairs = sum(profile[np.ix_(numbers, strand)] for strand in both) * np.outer(w, w)
+    each = [[pairs[np.ix_(owner == i, owner == j)].sum() for j in range(3)] for i in range(3)]
+    np.testing.assert_allclose(found, np.array(each) @ coef, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("triangle", [False, True])
+def test_shared_keys(weighted, merged, triangle, rng):
+    numbers, starts = rng.integers(0, 12, 40).astype(np.int32), np.array([0, 15, 15, 22, 40])
+    weights = rng.integers(1, 9, 40 if weighted else 0).astype(np.float32)
+    high, low = fast.split_words(numbers, 4)
+    np.testing.assert_array_equal(4 * high + low, numbers)
+    upper, lower = np.array([0, 2, 0], np.int32), np.array([0, 0, 1, 1], np.int32)  # a key of two bits
+    keys, w = upper[high] + lower[low], weights if weighted else np.ones(40)
+    *found, repeats = fast.bucket_rows(high, low, upper, lower, starts, weights, 4)
+    assert repeats > 0
+    rows, sums, buckets = fast.merge_rows(*found) if merged else found
+    out = np.zeros((2, 4))
+    fast.add_pairs(high, low, upper, lower, starts, weights, 2, rows, sums, buckets, triangle, 0.5, out)
+    owner = np.repeat(np.arange(4), np.diff(starts))
+    counts = np.array([[w[(owner == r) & (keys == key)].sum() for key in range(4)] for r in range(4)])
+    expected = 0.5 * counts[2:] @ counts.T
+    if triangle:
+        expected[0, 3] = 0.0
+    np.testing.assert_allclose(out, expected)
+    dense = np.zeros((4, 4))
+    fast.spread_words(high, low, upper, lower, starts, weights, dense)
+    np.testing.assert_allclose(dense, counts)
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_own_pairs(both, weighted, rng):
+    X = as_sequences(
+        ["".join(rng.choice(list("ACGTN"), n, p=[0.3, 0.2, 0.2, 0.25, 0.05])) for n in (2, 3, 9, 24, 25)], "dna"
+    )
+    codes, offsets = X.flat_codes(), X.offsets
+    weights = rng.integers(1, 9, len(codes) if weighted else 0).astype(np.float64)
+    profile, values = np.array([5.0, 2.0, 1.0]), np.empty(len(X))
+    fast.own_values(codes, offsets, weights, 3, 4, profile, DNA.complement_table, both, values)
+    numbers, places, starts = fast.word_numbers(codes, offsets, 3, 4)
+    strands = [numbers, fast.flip_words(numbers, 3, 4, DNA.complement_table)][: 1 + both]
+    whole = np.append(profile, 0.0)[apart(3, 4)]
+    for r in range(len(X)):
+        mine = slice(starts[r], starts[r + 1])
+        w = weights[offsets[r] + places[mine]] if weighted else np.ones(mine.stop - mine.start)
+        expected = sum(w @ whole[np.ix_(numbers[mine], strand[mine])] @ w for strand in strands)
+        np.testing.assert_allclose(values[r], expected)
