@@ -21,6 +21,7 @@ _HOMES = {
         "Kernel",
         "Laplacian",
         "Linear",
+        "LowRank",
         "Polynomial",
         "Precomputed",
         "parse",

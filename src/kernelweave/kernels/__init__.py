@@ -7,6 +7,7 @@ from .explicit import ExplicitKernel
 from .expression import as_kernel, parse
 from .gapped import GappedKmer
 from .identity import Identity
+from .low_rank import LowRank
 from .mismatch import Mismatch
 from .oligo import LocalityImproved, Oligo
 from .precomputed import Function, Precomputed
@@ -21,7 +22,7 @@ from .wrappers import Frozen, PerFeature, per_feature
 KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
 KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
 #: Every kernel around a kernel that is typed as a call, or the function that makes it.
-WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature)
+WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature, LowRank)
 
 __all__ = [
     "KERNELS",
@@ -38,6 +39,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "LocalityImproved",
+    "LowRank",
     "Mismatch",
     "Normalized",
     "Oligo",

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from ..errors import InputError
 from ..views import Columns, Views, as_views
+from .embedding import Embeddable
 from .pieces import Norm, Piece, cosine
 from .values import hashable, limited, real_number, same_value, shown, typed
 
@@ -19,7 +20,7 @@ from .values import hashable, limited, real_number, same_value, shown, typed
 SUM, PRODUCT, ATOM = 1, 2, 3
 
 
-class Kernel(BaseEstimator):
+class Kernel(Embeddable, BaseEstimator):
     """A similarity of two samples: symmetric and positive semi-definite.
 
     Subclasses are dataclasses that say `compute` (and, where it is cheaper than the
@@ -92,6 +93,14 @@ class Kernel(BaseEstimator):
     def inside(self) -> tuple[Kernel, ...]:
         """The kernels that this one is made of."""
         return ()
+
+    def made_of(self, inside: tuple[Kernel, ...]) -> Kernel:
+        """Return the same expression with other kernels inside."""
+        return replace(self, kernels=inside) if hasattr(self, "kernels") else replace(self, kernel=inside[0])
+
+    def seen(self, X: Views) -> Views:
+        """Return the samples as the kernels inside see them."""
+        return X
 
     def leaves(self) -> Iterator[Kernel]:
         """Yield the kernels at the ends of the expression."""
@@ -264,16 +273,16 @@ class Wrapper(Kernel):
         return (self.kernel,)
 
     def check(self, X: Views) -> None:
-        self.kernel.check(X)
+        self.kernel.check(self.seen(X))
 
     def view(self, X: Views) -> Views:
-        return self.kernel.view(X)
+        return self.kernel.view(self.seen(X))
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        return self.kernel.compute(X, Y)
+        return self.kernel.compute(self.seen(X), None if Y is None else self.seen(Y))
 
     def compute_diag(self, X: Views) -> np.ndarray:
-        return self.kernel.compute_diag(X)
+        return self.kernel.compute_diag(self.seen(X))
 
 
 class ClearWrapper(Wrapper):
@@ -352,17 +361,8 @@ class On(ClearWrapper):
     kernel: Kernel
     columns: Any
 
-    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        return self.kernel.compute(X.select(self.columns), None if Y is None else Y.select(self.columns))
-
-    def compute_diag(self, X: Views) -> np.ndarray:
-        return self.kernel.compute_diag(X.select(self.columns))
-
-    def check(self, X: Views) -> None:
-        self.kernel.check(X.select(self.columns))
-
-    def view(self, X: Views) -> Views:
-        return self.kernel.view(X.select(self.columns))
+    def seen(self, X: Views) -> Views:
+        return X.select(self.columns)
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
         return self.kernel.walk(replace(outer, path=(*outer.path, self.columns)), X)

@@ -47,26 +47,14 @@ class Part(ClearWrapper):
         if self.stop is not None and (self.start < 0) == (self.stop < 0) and self.start >= self.stop:
             raise InputError(f"{self!r} sees no letters: {self.stop} is not behind {self.start}.")
 
-    def _seen(self, X: Views) -> Views:
+    def seen(self, X: Views) -> Views:
         return Letters(self.start, self.stop).of(X)
-
-    def check(self, X: Views) -> None:
-        self.kernel.check(self._seen(X))
-
-    def view(self, X: Views) -> Views:
-        return self.kernel.view(self._seen(X))
-
-    def compute(self, X: Views, Y: Views | None) -> np.ndarray:
-        return self.kernel.compute(self._seen(X), None if Y is None else self._seen(Y))
-
-    def compute_diag(self, X: Views) -> np.ndarray:
-        return self.kernel.compute_diag(self._seen(X))
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
         return self.kernel.walk(replace(outer, path=(*outer.path, Letters(self.start, self.stop))), X)
 
     def terms(self, X: Views) -> tuple[Kernel, ...]:
-        return tuple(Part(term, self.start, self.stop) for term in self.kernel.terms(self._seen(X)))
+        return tuple(Part(term, self.start, self.stop) for term in self.kernel.terms(self.seen(X)))
 
     def split(self, *by: str) -> Kernel:
         return Part(self.kernel.split(*by), self.start, self.stop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy import sparse
 from ..errors import InputError
 from ..views import Views
 from .base import Kernel
+from .embedding import MAX_SIZE, monomials
 from .values import MAX_POWER, real_number, real_numbers, shown
 
 #: Up to this many columns, distances are summed directly (exact, symmetric to the last bit);
@@ -55,6 +57,12 @@ class Linear(VectorKernel):
     def within(self, A: Any) -> np.ndarray:
         return _squares(A)
 
+    def embedding_size(self, X: Views) -> int | None:
+        return _few_columns(X, lambda d: d)
+
+    def embed(self, X: Views) -> np.ndarray:
+        return np.asarray(X.matrix())
+
 
 @dataclass(eq=False, repr=False)
 class Polynomial(VectorKernel):
@@ -81,6 +89,14 @@ class Polynomial(VectorKernel):
 
     def within(self, A: Any) -> np.ndarray:
         return self._power(_squares(A), A.shape[1])
+
+    def embedding_size(self, X: Views) -> int | None:
+        return _few_columns(X, lambda d: (d + 1) * (d + 2) // 2) if self.degree == 2 else None
+
+    def embed(self, X: Views) -> np.ndarray:
+        A = np.asarray(X.matrix())
+        self._power(np.zeros(0), A.shape[1])  # complains about its parameters
+        return monomials(A, _gamma(self, A.shape[1]), real_number(self.coef0))
 
     def _power(self, products: np.ndarray, n_columns: int) -> np.ndarray:
         if not (isinstance(self.degree, numbers.Integral) and 1 <= self.degree <= MAX_POWER):
@@ -143,6 +159,12 @@ class Laplacian(VectorKernel):
 
     def within(self, A: Any) -> np.ndarray:
         return np.ones(A.shape[0])
+
+
+def _few_columns(X: Views, size: Callable[[int], int]) -> int | None:
+    """Return how many numbers φ has, which depends on the columns; None where they are sparse, or that is too many."""
+    A = X.rows(np.arange(min(1, len(X)))).matrix()
+    return None if sparse.issparse(A) or size(A.shape[1]) > MAX_SIZE else size(A.shape[1])
 
 
 def _gamma(kernel: RBF | Laplacian | Polynomial, n_columns: int) -> float:

@@ -1,0 +1,225 @@
+"""Grams of kernels whose vectors are written out: a table of features instead of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ..kernels import Kernel
+from ..parallel import blocks
+from ..views import Views
+from .base import BLOCK_BYTES, Gram, block_rows, support_of
+from .coordinates import Coordinates, TableCoordinates
+from .dense import SINGLE
+from .embedding import Embedding
+from .prepared import Prepared, PreparedGram
+
+
+class DenseFeatureGram(Gram):
+    """K_m = Φ_m Φ_m' with Φ_m (n, d_m) written out: products go through the normals Φ_m' coef, in O(n d).
+
+    For `Linear`, `Polynomial(degree=2)` on few columns and `LowRank`; also scaled, normalised, or on some columns.
+    Sums are in double precision, and do not depend on the number of threads.
+
+    Parameters
+    ----------
+    terms : kernels with `embedding_sizes`
+    dtype : np.float64 or np.float32
+        What the features are held in.
+    """
+
+    explicit = True
+    has_blocks = False
+    beats_matrices = True
+
+    def __init__(
+        self,
+        terms: Sequence[Kernel],
+        X: Views,
+        n_jobs: int = 1,
+        factors: np.ndarray | None = None,
+        dtype: type = np.float64,
+        embedding: Embedding | None = None,
+        which: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(terms, X, factors)
+        self.n_jobs = n_jobs
+        #: Features of these terms, and perhaps of others; `which` says where each term is among those.
+        self.embedding = Embedding(terms, X, dtype, n_jobs) if embedding is None else embedding
+        self.which = list(range(self.n_terms)) if which is None else list(which)
+
+    def rescaled(self, factors: np.ndarray) -> Gram:
+        return self._sharing(range(self.n_terms), factors)
+
+    def only(self, picked: Sequence[int]) -> Gram:
+        return self._sharing(picked, self.factors[list(picked)])
+
+    def _sharing(self, picked: Sequence[int], factors: np.ndarray) -> Gram:
+        terms, which = [self.terms[m] for m in picked], [self.which[m] for m in picked]
+        return DenseFeatureGram(terms, self.X, self.n_jobs, factors, embedding=self.embedding, which=which)
+
+    def sampled(self, rows: np.ndarray) -> Gram | None:
+        return DenseFeatureGram(self.terms, self.X.rows(rows), self.n_jobs)
+
+    @property
+    def single(self) -> bool:  # type: ignore[override]
+        return np.dtype(self.embedding.dtype) == np.float32
+
+    def product_bytes(self, n_rows: int) -> float:
+        return float(self.embedding.nbytes)
+
+    def making_bytes(self) -> float:
+        return 8.0 * 4 * self.embedding.block * self.embedding.size * self.n_jobs
+
+    def coordinate_bytes(self, n_rows: int) -> float:
+        return 16.0 * n_rows
+
+    def _columns(self, m: int) -> slice:
+        """Return the columns of a term in the table."""
+        return self.embedding.columns(self.which[m])
+
+    def column_scales(self, weights: np.ndarray) -> np.ndarray:
+        """Return what φ·φ is multiplied with in every column of the table at these weights, (size,)."""
+        scales = np.zeros(self.embedding.size)
+        for m, scale in enumerate(weights * self.factors):
+            scales[self._columns(m)] += scale
+        return scales
+
+    def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
+        columns = coef.reshape(len(coef), -1)
+        if at is not None:
+            return self.prepare(columns, weights[None]).values(at).reshape(len(at), *coef.shape[1:])
+        return self._times(self.embedding.normals(columns), weights).reshape(coef.shape)
+
+    def _times(self, normals: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return self.embedding.times(self.column_scales(weights)[:, None] * normals)
+
+    def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
+        columns = coef.reshape(len(coef), -1)
+        found = self._each(columns) if at is None else self._each_at(columns, at)
+        return found.reshape(self.n_terms, -1, *coef.shape[1:])
+
+    def _each(self, coef: np.ndarray) -> np.ndarray:
+        normals, c = self.embedding.normals(coef), coef.shape[1]
+        apart = np.zeros((self.embedding.size, self.n_terms * c))
+        for m, f in enumerate(self.factors):
+            apart[self._columns(m), m * c : (m + 1) * c] = f * normals[self._columns(m)]
+        return self.embedding.times(apart).reshape(self.n, self.n_terms, c).swapaxes(0, 1)
+
+    def _each_at(self, coef: np.ndarray, at: Views) -> np.ndarray:
+        normals, out = self.normals_at(coef), np.empty((self.n_terms, len(at), coef.shape[1]))
+        for m, f in enumerate(self.factors):
+            out[m] = f * self._values(m, at, normals[m])
+        return out
+
+    def _values(self, m: int, at: Views, normal: np.ndarray) -> np.ndarray:
+        out = np.empty((len(at), normal.shape[1]))
+        for part in blocks(len(at), self.embedding.block):
+            out[part] = self.embedding.values(self.which[m], at.rows(np.arange(part.start, part.stop)), normal)
+        return out
+
+    def normals_at(self, coef: np.ndarray) -> list[np.ndarray]:
+        """Return Φ_m' coef of every term, without its factor, in double precision; nothing is held."""
+        support, out = support_of(coef), [np.zeros((self._size(m), coef.shape[1])) for m in range(self.n_terms)]
+        for part in blocks(len(support), self.embedding.block):
+            some = self.X.rows(support[part])
+            for m in range(self.n_terms):
+                out[m] += self.embedding.sums(self.which[m], some, coef[support[part]])
+        return out
+
+    def _size(self, m: int) -> int:
+        columns = self._columns(m)
+        return columns.stop - columns.start
+
+    def prepare(self, coef: np.ndarray, weights: np.ndarray) -> PreparedVectors:
+        return PreparedVectors(self, coef, weights)
+
+    def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        columns = np.zeros((self.n, coef[:1].size))
+        columns[rows] = coef.reshape(len(coef), -1)
+        normals = self.embedding.normals_of(np.asarray(rows), columns)
+        return self._times(normals, weights).reshape(self.n, *coef.shape[1:])
+
+    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+        squares = self.embedding.normals(coef) ** 2
+        return np.array([f * squares[self._columns(m)].sum(axis=0) for m, f in enumerate(self.factors)])
+
+    def safe_quad(self, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
+        quad, columns = self.quad(coef), coef.reshape(self.n, -1)
+        if not self.single:
+            return quad
+        if exact:
+            return np.array([f * (w * w).sum() for f, w in zip(self.factors, self.normals_at(columns), strict=True)])
+        # rounding changes φ by at most SINGLE |φ − middle|, so ‖Σ coef φ‖ by at most SINGLE Σ |coef| ‖φ − middle‖
+        for m, f in enumerate(self.factors):
+            hidden = 2.0 * SINGLE * np.abs(columns).T @ self._lengths[self.which[m]]
+            quad[m] = (np.sqrt(quad[m]) + np.sqrt(f) * np.linalg.norm(hidden)) ** 2
+        return quad
+
+    @cached_property
+    def _lengths(self) -> np.ndarray:
+        """‖φ_m(x) − middle‖ of every term and sample."""
+        return np.sqrt(self.embedding.squares(whole=False))
+
+    def exact_apply(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if not self.single:
+            return self.apply(coef, weights)
+        return self.apply(coef, weights, self.X)
+
+    def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+        out = np.empty((len(rows), self.n if cols is None else len(cols)))
+        chosen = np.arange(self.n) if cols is None else np.asarray(cols)
+        left = self.embedding.taken(np.asarray(rows)) * self.column_scales(weights)
+        for part in blocks(len(chosen), block_rows(BLOCK_BYTES, self.embedding.size)):
+            out[:, part] = left @ self.embedding.taken(chosen[part]).T
+        return out
+
+    def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        A, B = self.embedding.taken(np.asarray(rows)), self.embedding.taken(np.asarray(cols))
+        every = [(f, self._columns(m)) for m, f in enumerate(self.factors)]
+        return np.array([f * A[:, own] @ B[:, own].T for f, own in every]).reshape(-1, len(rows), len(cols))
+
+    def diag_each(self) -> np.ndarray:
+        return self.embedding.squares()[self.which]
+
+    def _coordinates(self, rows: np.ndarray) -> Coordinates:
+        return TableCoordinates(self, rows)
+
+
+class PreparedVectors(PreparedGram):
+    """Terms whose support adds up to one normal for every machine: k values of a few landmarks, or φ itself."""
+
+    gram: DenseFeatureGram
+
+    def __init__(self, gram: DenseFeatureGram, coef: np.ndarray, weights: np.ndarray) -> None:
+        super().__init__(gram, coef, weights)
+        self._normals: list[np.ndarray] | None = None
+
+    @property
+    def normals(self) -> list[np.ndarray]:
+        """Φ_m' coef of every term, weighted: they are summed up once."""
+        if self._normals is None:
+            scaled = self.weights * self.gram.factors
+            self._normals = [w * scaled[:, m] for m, w in enumerate(self.gram.normals_at(self.coef))]
+            self.nbytes = sum(normal.nbytes for normal in self._normals)
+        return self._normals
+
+    def values(self, at: Views) -> np.ndarray:
+        """Return the values of every sample and machine, (n_samples, n_machines)."""
+        out = np.zeros((len(at), self.n_machines))
+        self.add(at, out)
+        return out
+
+    def add(self, at: Views, out: np.ndarray, n_jobs: int = 1) -> None:
+        for m, normal in enumerate(self.normals):
+            if normal.any():
+                out += self.gram._values(m, at, normal)
+
+    def pays(self, n_queries: int) -> bool:
+        return True
+
+    def summed(self) -> Prepared:
+        _ = self.normals
+        return self

@@ -1,0 +1,196 @@
+"""Φ written out: what terms make of samples where that is a vector of a few numbers each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..kernels import Kernel
+from ..kernels.pieces import Piece, pieces
+from ..parallel import for_blocks
+from ..views import Views
+from .base import support_of
+from .dense import finite
+
+#: Samples from which the middle of all of them is taken.
+MIDDLE_SAMPLES = 4_096
+#: Numbers of Φ that one thread makes, or reads, at a time.
+BLOCK_NUMBERS = 1 << 21
+#: Normals are summed in so many parts, whatever the number of threads.
+PARTS = 8
+
+
+def embedding_sizes(term: Kernel, X: Views) -> list[int] | None:
+    """Return how many numbers every piece of a term makes of a sample; None where one of them has no vectors."""
+    found = []
+    for piece in pieces(term, X):
+        size = None if _is_part(piece) else piece.core.embedding_size(X.through(piece.path))
+        if size is None:
+            return None
+        found.append(size)
+    return found
+
+
+def _is_part(piece: Piece) -> bool:
+    return piece.degree is not None or piece.position is not None
+
+
+class Embedding:
+    """φ_m(x) of every term m and sample x, so that k_m(x, y) = φ_m(x)·φ_m(y); made when it is first asked for.
+
+    Held as one table, (n, size): φ less its middle, which loses fewer digits in single precision and makes descent
+    quick.
+
+    Parameters
+    ----------
+    terms : kernels with `embedding_sizes`
+    dtype : np.float64 or np.float32
+    """
+
+    def __init__(self, terms: Sequence[Kernel], X: Views, dtype: type = np.float64, n_jobs: int = 1) -> None:
+        self.terms, self.X, self.dtype, self.n_jobs = tuple(terms), X, dtype, n_jobs
+        self.pieces = [pieces(term, X) for term in self.terms]
+        sizes = [sum(embedding_sizes(term, X) or []) for term in self.terms]
+        #: Where the columns of every term begin, and where they end.
+        self.starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+        self._table: np.ndarray | None = None
+        self._middle: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """How many numbers a sample has, of all terms together."""
+        return int(self.starts[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table."""
+        return len(self.X) * self.size * np.dtype(self.dtype).itemsize
+
+    @property
+    def made(self) -> bool:
+        """Whether the table is there."""
+        return self._table is not None
+
+    def columns(self, m: int) -> slice:
+        """Return the columns of a term."""
+        return slice(int(self.starts[m]), int(self.starts[m + 1]))
+
+    # -- any samples ---------------------------------------------------------------------------------------------------
+
+    def _parts(self, m: int, X: Views) -> Iterator[tuple[Kernel, Views, np.ndarray, slice]]:
+        """Yield every piece of a term: core, samples as it sees them, their factors, and its columns of the term."""
+        first = 0
+        for piece in self.pieces[m]:
+            seen = X.through(piece.path)
+            size = int(piece.core.embedding_size(seen) or 0)
+            factors = np.sqrt(piece.scale) * piece.inverse_norms(X)
+            yield piece.core, seen, factors[:, None], slice(first, first + size)
+            first += size
+
+    def of(self, m: int, X: Views) -> np.ndarray:
+        """Return φ_m of any samples, in double precision."""
+        columns = self.columns(m)
+        out = np.empty((len(X), columns.stop - columns.start))
+        for core, seen, factors, part in self._parts(m, X):
+            np.multiply(core.embed(seen), factors, out=out[:, part])
+        return finite(out, self.terms[m])
+
+    def sums(self, m: int, X: Views, coef: np.ndarray) -> np.ndarray:
+        """Return Σ_i coef_i φ_m(x_i) of any samples, (n_columns, n_machines); nothing is held."""
+        return np.concatenate([core.embedded_sum(seen, coef * f) for core, seen, f, _ in self._parts(m, X)])
+
+    def values(self, m: int, X: Views, normal: np.ndarray) -> np.ndarray:
+        """Return φ_m(x)·normal of any samples, (n, n_machines); nothing is held."""
+        out = np.zeros((len(X), normal.shape[1]))
+        for core, seen, factors, part in self._parts(m, X):
+            out += factors * core.embedded_values(seen, normal[part])
+        return out
+
+    # -- the samples that it is of -------------------------------------------------------------------------------------
+
+    @property
+    def middle(self) -> np.ndarray:
+        """What was taken off every φ: about its mean."""
+        if self._middle is None:
+            n = len(self.X)
+            rows = np.unique(np.linspace(0, n - 1, min(n, MIDDLE_SAMPLES)).astype(np.int64))
+            self._middle = self._rows(rows).mean(axis=0) if n else np.zeros(self.size)
+        return self._middle
+
+    @property
+    def table(self) -> np.ndarray:
+        """φ less its middle of all samples, (n, size)."""
+        if self._table is None:
+            middle = self.middle
+            table: np.ndarray = np.empty((len(self.X), self.size), self.dtype)
+
+            def fill(part: slice) -> None:
+                table[part] = self._rows(np.arange(part.start, part.stop)) - middle
+
+            for_blocks(fill, len(self.X), self.block, self.n_jobs)
+            self._table = table
+        return self._table
+
+    @property
+    def block(self) -> int:
+        """How many samples are made, or read, at a time."""
+        return max(1, BLOCK_NUMBERS // max(1, self.size))
+
+    def _rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return φ of some of the samples, made anew."""
+        some = self.X.rows(rows)
+        return np.hstack([self.of(m, some) for m in range(len(self.terms))])
+
+    def taken(self, rows: np.ndarray) -> np.ndarray:
+        """Return φ of some of the samples, (len(rows), size), in double precision."""
+        return self.table[rows] + self.middle
+
+    def normals(self, coef: np.ndarray) -> np.ndarray:
+        """Return Σ_i coef_i φ(x_i), (size, n_machines), for coef of shape (n, n_machines); on threads."""
+        return self.normals_of(support_of(coef), coef)
+
+    def normals_of(self, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return Σ coef_i φ(x_i) over some rows i; coef is of all samples."""
+        from .._fast.rows import table_sums
+
+        table, n_machines = self.table, coef.shape[1]
+        sums = np.zeros((PARTS, n_machines, self.size))
+        size = max(1, -(-len(rows) // PARTS))
+
+        def add(part: slice) -> None:
+            for start in range(part.start, part.stop, self.block):
+                some = rows[start : min(start + self.block, part.stop)]
+                table_sums(table, some, coef[some], sums[part.start // size])
+
+        for_blocks(add, len(rows), size, self.n_jobs)
+        return sums.sum(axis=0).T + self.middle[:, None] * coef[rows].sum(axis=0)
+
+    def times(self, vectors: np.ndarray) -> np.ndarray:
+        """Return φ(x)·vectors of all samples, (n, n_machines), for vectors of shape (size, n_machines); on threads."""
+        from .._fast.rows import table_times
+
+        table, lines = self.table, np.ascontiguousarray(vectors.T)
+        out = np.empty((len(table), len(lines)))
+
+        def look_up(part: slice) -> None:
+            table_times(table, np.arange(part.start, part.stop), lines, out[part])
+
+        for_blocks(look_up, len(table), self.block, self.n_jobs)
+        out += self.middle @ vectors
+        return out
+
+    def squares(self, whole: bool = True) -> np.ndarray:
+        """Return ‖φ_m(x)‖² of every term and sample, (n_terms, n); of φ less its middle where not whole."""
+        from .._fast.rows import table_squares
+
+        table, out = self.table, np.empty((len(self.terms), len(self.X)))
+        added = self.middle if whole else np.zeros(self.size)
+
+        def square(part: slice) -> None:
+            found = np.empty((len(out), part.stop - part.start))
+            table_squares(table, part.start, added, self.starts, found)
+            out[:, part] = found
+
+        for_blocks(square, len(table), self.block, self.n_jobs)
+        return out
