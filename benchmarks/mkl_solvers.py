@@ -31,6 +31,7 @@ from kernelweave.losses import Hinge, Squared
 from kernelweave.mkl import SILP, Hessian, Plain, Problem, Result, SILPChunking, Simple, run
 from kernelweave.norms import Fixed, Simplex
 from kernelweave.parallel import blas_threads
+from kernelweave.testing.kernels import variances
 from kernelweave.views import as_views
 
 DATA = Path(os.environ.get("KERNELWEAVE_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -68,7 +69,7 @@ def centred_unit_trace(kernel: Kernel, X: np.ndarray, distinct: bool = True) -> 
     share, samples.FEW = samples.FEW, samples.FEW if distinct else 0.0
     gram = bind(kernel, as_views(X))
     samples.FEW = share
-    traces = len(X) * gram.variances()
+    traces = len(X) * variances(gram)
     live = np.flatnonzero(traces > 1e-8)
     return gram.rescaled(1.0 / np.where(traces > 1e-8, traces, 1.0)).only(live.tolist())
 
@@ -216,7 +217,7 @@ def path_over_C() -> None:
     kernel = add_all([RBF(float(g)) for g in np.logspace(-4, 1, 10)] + [Polynomial(d) for d in (1, 2, 3)])
     costs = np.logspace(0, 2, 10)
     gram = bind(kernel, as_views(X))
-    gram = gram.rescaled(1.0 / gram.variances())
+    gram = gram.rescaled(1.0 / variances(gram))
     machines = [[Machine(Hinge(), 2.0 * y - 1.0, np.full(len(y), C))] for C in costs]
     warm, cold, step = 0.0, [], None
     for machine in machines:
@@ -241,7 +242,7 @@ def peers() -> None:
     X, y = (X - X.mean(axis=0)) / X.std(axis=0), 2.0 * y - 1.0
     kernel = add_all([RBF(float(g)) for g in np.logspace(-4, 1, 10)] + [Polynomial(d) for d in (1, 2, 3)])
     gram = bind(kernel, as_views(X))
-    gram = gram.rescaled(1.0 / gram.variances())
+    gram = gram.rescaled(1.0 / variances(gram))
     every = np.arange(gram.n)
     matrices = [gram.block(every, every, one) for one in np.eye(gram.n_terms)]
     for title, loss, names in (("hinge", Hinge(), ("EasyMKL",)), ("squared", Squared(), ("himalaya",))):

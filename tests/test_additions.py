@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import kernelweave.gram
 import kernelweave.kernels
 import kernelweave.losses
 import kernelweave.norms
 from kernelweave import RBF, Linear, MKLClassifier, MKLRegressor, Spectrum, load, parse, save, scan_file
 from kernelweave.cli.app import cli
 from kernelweave.explain import contributions, kmer_table
-from kernelweave.testing import check_kernel, check_loss, check_norm
+from kernelweave.gram import bind
+from kernelweave.testing import check_gram, check_kernel, check_loss, check_norm
+from kernelweave.views import as_views
 
 HERE = Path(__file__).parent
 #: Most lines that a file may have.
@@ -26,6 +29,7 @@ ADDITIONS = {
     "wrapper": "Faded(keeps=0.25, kernel=Spectrum(k=3))",
     "loss": "huber(delta=0.5)",
     "norm": "rising(growth=3.0)",
+    "gram": "Spectrum(k=3)",
 }
 #: What each registry may be extended by, from outside of the library.
 REGISTRIES = [
@@ -33,6 +37,7 @@ REGISTRIES = [
     (kernelweave.kernels, "WRAPPERS"),
     (kernelweave.losses, "LOSSES"),
     (kernelweave.norms, "NORMS"),
+    (kernelweave.gram, "GRAMS"),
 ]
 
 
@@ -168,6 +173,20 @@ def test_norms(add, tmp_path):
     check_scan(kept(model, X, tmp_path), tmp_path)
     check_listed(defined["Rising"], "rising", "rising(growth=2.0)")
     assert ", rising" in " ".join(command("fit", "--help").split())
+
+
+def test_ways_to_hold_a_kernel(add, tmp_path):
+    kind, (X, y) = add("gram")["TriangleGram"], coding()
+    kernel = parse(ADDITIONS["gram"]) + Spectrum(k=2)
+    held = bind(kernel, as_views(X))
+    assert type(held) is kind
+    check_gram(held)
+    model = MKLClassifier(kernel, C=10.0).fit(X, y)
+    assert model.memory_needed(X) == ("upper halves of matrices", 8 * 60 * 61 + 8 * 60 * 60)
+    assert model.score(X, y) > 0.9
+    expected = MKLClassifier(kernel, C=10.0, dual="coordinate").fit(X, y)
+    assert model.objective_ == pytest.approx(expected.objective_, rel=2e-3)
+    check_scan(kept(model, X, tmp_path), tmp_path)
 
 
 @pytest.mark.parametrize("name", ADDITIONS)

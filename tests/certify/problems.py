@@ -27,7 +27,7 @@ from kernelweave import (
     per_feature,
 )
 from kernelweave.errors import MemoryBudgetError
-from kernelweave.gram import estimate
+from kernelweave.gram import Needs, estimate
 from kernelweave.kernels import Function
 from kernelweave.views import as_views
 
@@ -352,7 +352,7 @@ def _memory(rng, kind, kernels, X, n, settings):
     on_all = settings.get("loss") not in ("hinge", "squared_hinge", "epsilon_insensitive", None)
     with suppress(MemoryBudgetError):
         for budget in np.geomspace(1e9, 1e3, 400).astype(int).tolist():
-            if "active terms" in estimate(kernel, views, budget, on_all=on_all)[0]:
+            if "active terms" in estimate(kernel, views, budget, Needs(on_all=on_all))[0]:
                 settings["memory"] = budget
                 return "streamed"
     return "double"

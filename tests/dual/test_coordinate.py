@@ -22,7 +22,7 @@ from kernelweave.dual import (
 from kernelweave.dual.active_set import most_samples, sample
 from kernelweave.dual.coordinate import repaired
 from kernelweave.errors import MemoryBudgetError
-from kernelweave.gram import DenseGram, LinaddGram, bind
+from kernelweave.gram import DenseGram, LinaddGram, Needs, bind
 from kernelweave.kernels.base import add_all
 from kernelweave.losses import LOSSES, BoxQP, Hinge, SmoothLoss
 from kernelweave.testing.losses import targets
@@ -71,7 +71,7 @@ def machine_of(kind, y):
 def test_finds_the_machine_that_others_find(kernel, solver, kind, data):
     X, y = data
     machine = machine_of(kind, y)
-    gram = bind(kernel, X, matrix_free=True)
+    gram = bind(kernel, X, needs=Needs(no_matrix=True))
     weights = np.linspace(0.5, 1.0, gram.n_terms)
     reference, K = DenseGram.compute(gram.terms, X).at(weights), gram.at(weights)
     found = solve(solver, machine, K)
@@ -90,7 +90,8 @@ def with_numbers(data):
     words, y = data
     numbers = np.random.default_rng(2).normal(size=(N, 2)) + 0.3 * y[:, None]
     X = as_views({"s": words.column(), "x": numbers})
-    return bind(RBF(0.5).on("x") + WeightedDegree(degree=4).on("s") + Linear().on("x"), X, matrix_free=True)
+    kernel = RBF(0.5).on("x") + WeightedDegree(degree=4).on("s") + Linear().on("x")
+    return bind(kernel, X, needs=Needs(no_matrix=True))
 
 
 @pytest.mark.parametrize("kind", BOXED, ids=lambda kind: kind.__name__)
@@ -113,7 +114,7 @@ def test_more_support_than_matrices_may_have(data, monkeypatch):
     gram, rng = with_numbers(data), np.random.default_rng(3)
     y = np.where(rng.random(N) < 0.5, 1.0, -1.0)  # nothing to be learned: most samples are support
     machine, weights = Machine(Hinge(), y, np.full(N, 1.0)), np.array([0.3, 0.5, 0.2])
-    K, effort = gram.at(weights), Effort(bytes=gram.coordinate_bytes(100))
+    K, effort = gram.at(weights), Effort(bytes=gram.bytes.coordinates(100))
     sizes = []
     coordinates, gram.coordinates = gram.coordinates, lambda rows: sizes.append(len(rows)) or coordinates(rows)
     found = solve(ActiveSet(n_start=40), machine, K, 1e-5, effort)
@@ -126,15 +127,15 @@ def test_as_many_samples_as_fit(data):
     X, _ = data
     gram = LinaddGram([WeightedDegree(degree=4)], X)
     for n in (0, 1, 57, N):
-        assert most_samples(gram, gram.coordinate_bytes(n)) == n
-    assert most_samples(gram, np.inf) == N
+        assert most_samples(gram.bytes, N, gram.bytes.coordinates(n)) == n
+    assert most_samples(gram.bytes, N, np.inf) == N
 
 
 def test_all_samples_at_once_must_fit(data):
     X, y = data
     machine, solver = Machine(Hinge(), y, np.full(N, 1.0)), Coordinate()
     K = LinaddGram([WeightedDegree(degree=4)], X).at(np.ones(1))
-    effort = Effort(bytes=K.gram.coordinate_bytes(N) - 1)
+    effort = Effort(bytes=K.gram.bytes.coordinates(N) - 1)
     with pytest.raises(MemoryBudgetError, match=r'all 400 samples takes about 144 kB; .* Use dual="active_set"'):
         solver.step(machine, K, solver.start(machine, K), effort)
 
@@ -209,7 +210,7 @@ def test_estimators_give_the_same_with_and_without_a_matrix(data, monkeypatch):
     for model, target in models:
         model.fit(text, target)
         expected, objective = decide(model, text), model.objective_
-        monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 0)
+        monkeypatch.setattr("kernelweave.gram.plan.EXPLICIT_SAMPLES", 0)
         model.fit(text, target)
         got = decide(model, text)
         monkeypatch.undo()
@@ -237,8 +238,8 @@ def test_estimators_with_numbers_beside_words(model, data, monkeypatch):
     model = clone(model).set_params(kernel=add_all(gram.terms), scaling=None)
     target = None if isinstance(model, MKLOneClass) else data[1]
     expected = model.fit(X, target).objective_
-    monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 0)
-    monkeypatch.setattr("kernelweave.gram.LINADD_SAMPLES", 0)
+    monkeypatch.setattr("kernelweave.gram.plan.EXPLICIT_SAMPLES", 0)
+    monkeypatch.setattr("kernelweave.gram.plan.LINADD_SAMPLES", 0)
     assert model.fit(X, target).converged_
     assert model.objective_ == pytest.approx(expected, rel=3e-5)
 
@@ -256,7 +257,7 @@ def test_estimators_with_numbers_beside_words(model, data, monkeypatch):
     ids=str,
 )
 def test_memory_is_that_of_the_machine(model, free, data, monkeypatch):
-    monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 10)
+    monkeypatch.setattr("kernelweave.gram.plan.EXPLICIT_SAMPLES", 10)
     how, _ = clone(model).set_params(kernel=WeightedDegree(degree=3)).memory_needed(data[0])
     assert (how == "no matrix") == free
     beside = clone(model).set_params(kernel=WeightedDegree(degree=3).on("s") + RBF().on("x"))
@@ -269,7 +270,7 @@ def test_a_small_budget_keeps_the_active_set_small(data, monkeypatch):
     X, y = data
     machine = Machine(Hinge(), y, np.full(N, 1.0))
     K = LinaddGram([WeightedDegree(degree=4)], X).at(np.ones(1))
-    solver, tight = ActiveSet(n_start=40), Effort(bytes=K.gram.coordinate_bytes(60))
+    solver, tight = ActiveSet(n_start=40), Effort(bytes=K.gram.bytes.coordinates(60))
     sizes, states = [], []
     for effort in (UNLIMITED, tight):
         state, largest = solver.start(machine, K).certified(machine), 0
@@ -289,7 +290,7 @@ def test_a_small_budget_holds_where_most_samples_matter(monkeypatch):
     y = np.where(rng.random(N) < 0.5, 1.0, -1.0)  # nothing to be learned: all samples are support
     machine = Machine(Hinge(), y, np.full(N, 0.01))
     K = LinaddGram([WeightedDegree(degree=3)], X).at(np.ones(1))
-    solver, effort = ActiveSet(n_start=40), Effort(bytes=K.gram.coordinate_bytes(250))
+    solver, effort = ActiveSet(n_start=40), Effort(bytes=K.gram.bytes.coordinates(250))
     state = solver.start(machine, K).certified(machine)
     sizes, support = [], []
     while state.gap > 1e-3 and len(sizes) < 50:

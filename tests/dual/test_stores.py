@@ -21,7 +21,7 @@ from kernelweave import (
 from kernelweave.dual import DUAL_SOLVERS, Chunking
 from kernelweave.engines import ENGINES
 from kernelweave.errors import InputError
-from kernelweave.gram import StackedGram, bind
+from kernelweave.gram import Needs, StackedGram, bind
 from kernelweave.testing import check_dual_solver
 from kernelweave.views import as_views
 
@@ -62,7 +62,7 @@ def data():
 
 
 def bound(kernel, text, n_jobs=1):
-    return bind(kernel, as_views(text), matrix_free=True, n_jobs=n_jobs)
+    return bind(kernel, as_views(text), needs=Needs(n_jobs, no_matrix=True))
 
 
 @pytest.mark.parametrize(("name", "store"), CASES)
@@ -127,7 +127,7 @@ class OnWords(Chunking):
     """Chunking that fits only where there are words to keep, for the suite's grams of numbers."""
 
     def fits(self, machine, K=None):
-        return super().fits(machine, K) and (K is None or not K.gram.has_blocks)
+        return super().fits(machine, K) and (K is None or K.gram.held.words)
 
 
 @pytest.mark.parametrize("store", KEYS)
@@ -157,7 +157,7 @@ def test_kernels_without_words(data):
     # beside sequences, numbers are what they always are
     views = {"text": text, "numbers": numbers}
     kernel = WeightedDegree(degree=3).on("text") + Spectrum(k=2).on("text") + RBF(0.5).on("numbers")
-    gram = bind(kernel, as_views(views), matrix_free=True)
+    gram = bind(kernel, as_views(views), needs=Needs(no_matrix=True))
     assert isinstance(gram, StackedGram)
     plain, kept = (
         MKLClassifier(kernel, dual=Chunking(20, store), tol=1e-6).fit(views, y) for store in ("auto", "trie")

@@ -12,6 +12,7 @@ from kernelweave.dual import Machine
 from kernelweave.errors import InputError, InternalError
 from kernelweave.estimators.prepared_terms import Terms
 from kernelweave.gram import DenseGram, bind
+from kernelweave.gram.rounding import safe_quad
 from kernelweave.kernels import RBF, Identity, Linear
 from kernelweave.mkl.base import Problem, check_bounds
 from kernelweave.norms import LpNorm, Simplex
@@ -128,23 +129,23 @@ def test_numbers_that_a_quad_is_at_most():
     X, coef = as_views(RNG.normal(size=(50, 3)) + 10.0), RNG.normal(size=50)
     kernel = RBF(0.5) + Linear()
     exact, single = bind(kernel, X), DenseGram.compute(kernel.terms(X), X, dtype=np.float32)
-    assert not exact.single
-    assert single.single
+    assert not exact.held.single
+    assert single.held.single == (0, 1)
     quad = exact.quad(coef)
-    assert (single.safe_quad(coef) >= quad).all()
-    np.testing.assert_allclose(single.safe_quad(coef, exact=True), quad, rtol=1e-12)
-    np.testing.assert_allclose(single.safe_quad(coef), quad, rtol=1e-3)
-    np.testing.assert_array_equal(exact.safe_quad(coef), quad)
+    assert (safe_quad(single, coef) >= quad).all()
+    np.testing.assert_allclose(safe_quad(single, coef, exact=True), quad, rtol=1e-12)
+    np.testing.assert_allclose(safe_quad(single, coef), quad, rtol=1e-3)
+    np.testing.assert_array_equal(safe_quad(exact, coef), quad)
 
 
 def test_single_precision_reaches_tight_gaps_by_values_computed_anew(monkeypatch):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(120, 3)), rng.random(120) < 0.5
-    evaluate, loose = DenseGram.compute, DenseGram.safe_quad
+    evaluate = DenseGram.compute
     monkeypatch.setattr(DenseGram, "compute", lambda *given, **o: evaluate(*given, **o | {"dtype": np.float32}))
     model = MKLClassifier(RBF(0.5) + RBF(2.0), C=300.0, tol=1e-5)
     assert model.fit(X, y).converged_
-    monkeypatch.setattr(DenseGram, "safe_quad", lambda self, coef, exact=False: loose(self, coef))
+    monkeypatch.setattr("kernelweave.mkl.problem.safe_quad", lambda gram, coef, exact=False: safe_quad(gram, coef))
     with pytest.warns(ConvergenceWarning, match="stalled"):
         assert model.fit(X, y).gap_ > 1e-5
 

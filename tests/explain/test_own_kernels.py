@@ -12,7 +12,7 @@ import pytest
 
 from kernelweave import Frozen, Mismatch, MKLClassifier, Spectrum, per_feature
 from kernelweave.explain import contributions, kmer_scores, kmer_table, motif, mutation_map, word_views
-from kernelweave.gram import estimate
+from kernelweave.gram import Needs, estimate
 from kernelweave.kernels import ExplicitKernel
 from kernelweave.kernels.sparse_rows import Rows
 from kernelweave.kernels.vocabulary import KeyVocabulary, Shape, Vocabulary, WordVocabulary
@@ -132,7 +132,7 @@ def test_own_listed_kernels_are_explained(kernel, placed, norm, rng):
 def test_own_listed_kernels_are_scanned_and_estimated(kernel, rng):
     X, y = _texts(rng, "ACGT")
     views = as_views(X)
-    how, n_bytes = estimate(kernel, views, matrix_free=True)
+    how, n_bytes = estimate(kernel, views, needs=Needs(no_matrix=True))
     assert how == "no matrix"
     assert 0 < n_bytes < 1e8
     model = MKLClassifier(kernel).fit(X, y)

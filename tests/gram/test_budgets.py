@@ -7,7 +7,7 @@ from kernelweave import RBF, Linear, MKLClassifier, Spectrum, WeightedDegree, cl
 from kernelweave._fast import kmers
 from kernelweave.dual import ActiveSet, Chunking
 from kernelweave.errors import MemoryBudgetError, TimeLimitError
-from kernelweave.gram import SPARE_BYTES, CachedGram, LinaddGram, StackedGram, bind, estimate
+from kernelweave.gram import SPARE_BYTES, Bytes, CachedGram, LinaddGram, Needs, StackedGram, bind, estimate
 from kernelweave.gram.tables import table_bytes
 from kernelweave.views import as_views
 
@@ -77,9 +77,9 @@ def test_tables_take_what_is_estimated(letters, degree, shift, rng):
 def test_tables_keep_to_the_budget(rng):
     X = as_views(windows(1500, rng))
     kernel = WeightedDegree(degree=12)
-    roomy, narrow = (bind(kernel, X, memory=m, matrix_free=True) for m in (10**9, 8 * 10**6))
+    roomy, narrow = (bind(kernel, X, memory=m, needs=Needs(no_matrix=True)) for m in (10**9, 8 * 10**6))
     assert narrow.wave_bytes == 2 * 10**6
-    assert narrow.product_bytes(1500) < 0.75 * roomy.product_bytes(1500)
+    assert narrow.bytes.held < 0.75 * roomy.bytes.held
     coef = rng.normal(size=1500)
     assert np.array_equal(narrow.apply(coef, np.ones(1)), roomy.apply(coef, np.ones(1)))
 
@@ -90,7 +90,7 @@ def test_words_that_outgrow_the_budget_are_optimised_in_chunks(rng, monkeypatch)
     seqs = windows(400, rng)
     y = np.array([s[3:6] < "GAA" for s in seqs])
     monkeypatch.setattr("kernelweave.dual.active_set.SPARE_BYTES", 10**5)
-    monkeypatch.setattr("kernelweave.gram.LinaddGram.coordinate_bytes", lambda self, n: 10.0**6 * n)
+    monkeypatch.setattr(Bytes, "coordinates", lambda self, n: 10.0**6 * n)
     model = MKLClassifier(WeightedDegree(degree=4), dual=ActiveSet(), memory="20MB").fit(seqs, y)
     assert used
     assert model.converged_
@@ -107,7 +107,7 @@ def test_a_matrix_of_sums_is_that_of_the_terms(rng):
 @pytest.mark.parametrize("kernel", [Spectrum(k=40), WeightedDegree(degree=5)])
 def test_listing_words_looks_at_the_clock_on_the_way(kernel, rng, monkeypatch):
     monkeypatch.setattr(kmers, "LONG_BLOCK", 100)
-    gram, looks = bind(kernel, as_views(windows(30, rng, length=60)), matrix_free=True), []
+    gram, looks = bind(kernel, as_views(windows(30, rng, length=60)), needs=Needs(no_matrix=True)), []
 
     def late():
         looks.append(1)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelweave import RBF, GappedKmer, Linear, Mismatch, Spectrum, WeightedDegree
-from kernelweave.gram import bind
+from kernelweave.gram import Needs, bind
 from kernelweave.gram.coordinates import fitting, short_letters
 from kernelweave.views import as_views
 
@@ -44,7 +44,7 @@ KERNELS = {
 
 
 def gram_of(kernel, X):
-    return bind(kernel, as_views(X), matrix_free=True)
+    return bind(kernel, as_views(X), needs=Needs(no_matrix=True))
 
 
 @pytest.mark.parametrize("unknown", [0.0, 0.03])
@@ -54,7 +54,7 @@ def test_reads_and_takes_as_the_matrix_says(name, unknown):
     gram = gram_of(KERNELS[name], sequences(rng, 60, 12, unknown=unknown))
     gram = gram.rescaled(rng.uniform(0.5, 2.0, gram.n_terms))
     rows = np.sort(rng.choice(60, 40, replace=False))
-    assert gram.explicit
+    assert gram.held.lists
     for _ in range(2):  # other weights on the same structure
         weights = rng.uniform(0.0, 1.0, gram.n_terms)
         K = gram.block(rows, rows, weights)
@@ -123,27 +123,28 @@ def test_features_without_shifts_are_listed_with_numbers_beside_them_or_not():
         (shifted + Linear().on("x"), False),
         (Linear().on("x") + RBF().on("x"), False),
     ):
-        assert bind(kernel, X, matrix_free=True).explicit == explicit
+        assert bind(kernel, X, needs=Needs(no_matrix=True)).held.lists == explicit
 
 
 def test_two_columns_are_two_families():
     rng = np.random.default_rng(3)
     X = as_views({"left": sequences(rng, 30, 9), "right": sequences(rng, 30, 12, unknown=0.02)})
     words = WeightedDegree(degree=4, alphabet="dna")
-    gram = bind(words.on("left") + words.on("right") + Spectrum(k=2, alphabet="dna").on("left"), X, matrix_free=True)
+    kernel = words.on("left") + words.on("right") + Spectrum(k=2, alphabet="dna").on("left")
+    gram = bind(kernel, X, needs=Needs(no_matrix=True))
     rows, a, weights = np.arange(0, 30, 2), rng.normal(size=15), np.array([0.2, 0.0, 0.8])
     descent = gram.coordinates(rows).at(weights)
     descent.set(a)
     assert len(descent.spaces) == 3
     assert np.allclose(descent.f(a), gram.block(rows, rows, weights) @ a, atol=1e-12)
-    assert gram.coordinate_bytes(30) > bind(words.on("left"), X, matrix_free=True).coordinate_bytes(30)
+    assert gram.bytes.coordinates(30) > bind(words.on("left"), X, needs=Needs(no_matrix=True)).bytes.coordinates(30)
 
 
 def test_numbers_beside_words():
     rng = np.random.default_rng(4)
     X = as_views({"s": sequences(rng, 40, 9), "x": rng.normal(size=(40, 2))})
     kernel = RBF(0.3).on("x") + WeightedDegree(degree=4, alphabet="dna").on("s") + Linear().on("x")
-    gram = bind(kernel, X, matrix_free=True).rescaled(np.array([0.5, 2.0, 3.0]))
+    gram = bind(kernel, X, needs=Needs(no_matrix=True)).rescaled(np.array([0.5, 2.0, 3.0]))
     rows, a = np.sort(rng.choice(40, 25, replace=False)), rng.normal(size=25)
     for weights in (np.array([0.2, 0.5, 0.3]), np.array([0.0, 1.0, 0.0])):
         K, descent = gram.block(rows, rows, weights), gram.coordinates(rows).at(weights)

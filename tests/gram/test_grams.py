@@ -13,10 +13,10 @@ from kernelweave import RBF, InputError, Laplacian, Linear, Mismatch, Precompute
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import (
     GRAMS,
-    MATRIX_FREE,
     CachedGram,
     DenseGram,
     DiagonalGram,
+    Needs,
     StackedGram,
     StreamedGram,
     bind,
@@ -49,7 +49,7 @@ MAKERS = {
     ],
 }
 #: Grams of string kernels have tests of their own beside this file.
-GRAMS_OF_STRINGS = tuple(MATRIX_FREE.values())
+GRAMS_OF_STRINGS = tuple(kind for kind in GRAMS if kind.special)
 CASES = [
     pytest.param(kind, i, id=f"{kind.__name__}-{i}")
     for kind in GRAMS
@@ -205,10 +205,10 @@ def test_estimates_are_what_is_held(rng):
 def test_estimates_without_a_matrix(rng):
     X = as_views({"s": ["".join(row) for row in rng.choice(list("ACGT"), (70, 20))], "x": rng.normal(size=(70, 1))})
     words = WeightedDegree(degree=3).on("s")
-    gram = bind(words, X, matrix_free=True)
-    how, need = estimate(words, X, matrix_free=True)
+    gram = bind(words, X, needs=Needs(no_matrix=True))
+    how, need = estimate(words, X, needs=Needs(no_matrix=True))
     assert how == "no matrix"
-    assert need == 100 * 70 + gram.product_bytes(70) + gram.coordinate_bytes(70)
+    assert need == 100 * 70 + gram.bytes.held + gram.bytes.coordinates(70)
     assert estimate(words, X, 8 * 70 * 70 - 1)[0] == "no matrix"
     beside, both = estimate(words + RBF().on("x"), X, 8 * 70 * 70 - 1)
     assert beside == "no matrix"
@@ -218,14 +218,14 @@ def test_estimates_without_a_matrix(rng):
 def test_estimates_compute_nothing(rng, monkeypatch):
     X = as_views({"s": ["".join(row) for row in rng.choice(list("ACGT"), (60, 20))], "x": rng.normal(size=(60, 1))})
     words, shifted = (WeightedDegree(degree=3, shift=shift).on("s") for shift in (0, 2))
-    monkeypatch.setattr("kernelweave.gram.EXPLICIT_SAMPLES", 10)
-    monkeypatch.setattr("kernelweave.gram.LINADD_SAMPLES", 10)
+    monkeypatch.setattr("kernelweave.gram.plan.EXPLICIT_SAMPLES", 10)
+    monkeypatch.setattr("kernelweave.gram.plan.LINADD_SAMPLES", 10)
     monkeypatch.setattr(DenseGram, "compute", lambda *args, **options: pytest.fail("computed"))
     monkeypatch.setattr(KeyVocabulary, "fit", lambda *args: pytest.fail("listed"))
     held = "matrices in double precision"
     assert estimate(shifted + RBF().on("x"), X)[0] == held, "chunking needs rows of all samples"
-    assert estimate(words + RBF().on("x"), X, matrix_free=False)[0] == held
-    assert estimate(words, X, matrix_free=False)[0] == estimate(shifted, X)[0] == "no matrix"
+    assert estimate(words + RBF().on("x"), X, needs=Needs(descends=False))[0] == held
+    assert estimate(words, X, needs=Needs(descends=False))[0] == estimate(shifted, X)[0] == "no matrix"
     assert estimate(Spectrum(5).on("s") + Mismatch(4).on("s"), X)[0] == "no matrix"
     with pytest.raises(MemoryBudgetError, match=r"words of 60 samples .* budget is 10 MB"):
         estimate(Mismatch(12, 4).on("s"), X, "10 MB")

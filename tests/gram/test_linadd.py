@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernelweave.gram as grams
 from kernelweave import RBF, MKLClassifier, WeightedDegree
 from kernelweave.errors import InputError
-from kernelweave.gram import CachedGram, DenseGram, LinaddGram, StackedGram, bind, for_prediction, tables
+from kernelweave.gram import CachedGram, DenseGram, LinaddGram, Needs, StackedGram, bind, for_prediction, tables
 from kernelweave.gram.families import families_of
 from kernelweave.kernels.pieces import pieces
 from kernelweave.sequences import SequenceSet, as_sequences
@@ -34,8 +33,8 @@ def views(rng, n, alphabet, **options):
 
 def matrices_up_to(n, monkeypatch):
     """Let `bind` do without matrices for more than n samples."""
-    monkeypatch.setattr(grams, "LINADD_SAMPLES", n)
-    monkeypatch.setattr(grams, "EXPLICIT_SAMPLES", n)
+    monkeypatch.setattr("kernelweave.gram.plan.LINADD_SAMPLES", n)
+    monkeypatch.setattr("kernelweave.gram.plan.EXPLICIT_SAMPLES", n)
 
 
 CASES = {
@@ -173,11 +172,11 @@ def test_bind_takes_the_way_that_fits(rng, monkeypatch):
     mixed = bind(text + number + WD(2).on("s"), X)
     assert isinstance(mixed, StackedGram)
     assert [type(part) for part in mixed.grams] == [LinaddGram, CachedGram, LinaddGram]
-    monkeypatch.setattr("kernelweave.gram.LINADD_SAMPLES", 100)
+    monkeypatch.setattr("kernelweave.gram.plan.LINADD_SAMPLES", 100)
     assert isinstance(bind(WD(4, 1).on("s"), X), LinaddGram), "shifts make pairs dear, but passes cost the same"
     assert isinstance(bind(WD(4, 1).on("s") + WD(2).on("s"), X), DenseGram)
     matrices_up_to(50, monkeypatch)
-    held = bind(text + number, X, matrix_free=False)
+    held = bind(text + number, X, needs=Needs(descends=False))
     assert [type(part) for part in held.grams] == [LinaddGram, DenseGram], "for machines that rest on all samples"
     shifted = bind(WD(4, 1).on("s") + number, X)
     assert [type(part) for part in shifted.grams] == [LinaddGram, DenseGram], "chunking needs rows of all samples"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..choices import from_text, name_of
 from ..errors import InputError
-from ..gram import Combined
+from ..gram import Combined, Needs
+from ..losses import Loss, SmoothLoss
 from .active_set import ActiveSet
 from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
 from .chunking import Chunking
@@ -46,6 +49,15 @@ def dual_kind(dual: object) -> type[DualSolver]:
     return type(dual if isinstance(dual, DualSolver) else _from_text(dual))
 
 
+def needs_of(loss: Loss, dual: object, *, ridged: bool = False, n_jobs: int = 1) -> Needs:
+    """Return what machines with this loss need of their kernel, where `dual` was asked for; ridged for a learned C."""
+    smooth = isinstance(loss, SmoothLoss)
+    on_all = smooth or bool(loss.dual(np.ones(1), np.ones(1)).free)
+    asked = dual != "auto" and dual_kind(dual).matrix_free
+    descends = asked if dual != "auto" else not (smooth or ridged)
+    return Needs(n_jobs, on_all, ridged, descends, no_matrix=asked)
+
+
 def _from_text(text: object) -> DualSolver:
     names = ["auto", *map(name_of, DUAL_SOLVERS)]
     return from_text(text, DUAL_SOLVERS, f"dual must be one of {names} or a DualSolver")
@@ -70,4 +82,5 @@ __all__ = [
     "choose",
     "dual_kind",
     "minimise",
+    "needs_of",
 ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import clock
-from ..gram import SPARE_BYTES, Combined, Gram
+from ..gram import SPARE_BYTES, Bytes, Combined
 from ..losses import BoxQP
 from .base import UNLIMITED, DualState, Effort, Machine
 from .chunking import Chunking
@@ -47,10 +47,11 @@ class ActiveSet(Coordinate):
 
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
-        few, room = min(self.n_start, most_samples(K.gram, START_BYTES)), max(effort.bytes, SPARE_BYTES)
-        rows = self._next_active(machine.qp, state, few, most_samples(K.gram, room))
+        taken, room = K.gram.bytes, max(effort.bytes, SPARE_BYTES)
+        few = min(self.n_start, most_samples(taken, K.n, START_BYTES))
+        rows = self._next_active(machine.qp, state, few, most_samples(taken, K.n, room))
         # the support alone may take more than there is
-        if K.gram.coordinate_bytes(len(rows)) > room:
+        if taken.coordinates(len(rows)) > room:
             return Chunking().step(machine, K, state, effort)
         if len(rows) == K.n:
             return self.step_on_all(machine, K, state, effort)
@@ -96,12 +97,12 @@ class ActiveSet(Coordinate):
         return np.arange(n) if 2 * len(near) >= n and n <= most else np.sort(near)
 
 
-def most_samples(gram: Gram, budget: float) -> int:
-    """Return of how many samples the coordinates fit into so many bytes."""
-    low, high = 0, gram.n
+def most_samples(taken: Bytes, n: int, budget: float) -> int:
+    """Return of how many of n samples the coordinates fit into so many bytes."""
+    low, high = 0, n
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if gram.coordinate_bytes(middle) <= budget else (low, middle - 1)
+        low, high = (middle, high) if taken.coordinates(middle) <= budget else (low, middle - 1)
     return low
 
 

@@ -56,12 +56,13 @@ class Coordinate(DualSolver):
         self.max_passes = max_passes
 
     def fits(self, machine: Machine, K: Combined | None = None) -> bool:
-        if K is None or K.matrix is not None or not K.gram.explicit or isinstance(machine.loss, SmoothLoss):
+        if K is None or K.matrix is not None or not K.gram.held.lists or isinstance(machine.loss, SmoothLoss):
             return False
-        return not (machine.qp.free and K.gram.has_blocks)  # where every sample matters, matrices of those are of all
+        # where every sample matters, blocks of those are the matrix of all
+        return not (machine.qp.free and "blocks" in K.gram.held.coordinates)
 
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
-        need = K.gram.coordinate_bytes(K.n)
+        need = K.gram.bytes.coordinates(K.n)
         if need > effort.bytes:
             raise MemoryBudgetError(
                 f"Descent on all {K.n:,} samples takes about {readable(need)}; the budget is {readable(effort.bytes)}. "

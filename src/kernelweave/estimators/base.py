@@ -14,13 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .. import clock
-from ..dual import Machine, dual_kind
+from ..dual import Machine, needs_of
 from ..errors import DataWarning, InputError, TimeLimitError
-from ..gram import bind, estimate, n_active
+from ..gram import Needs, bind, estimate
 from ..kernels import RBF, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
-from ..losses import Loss, SmoothLoss
+from ..losses import Loss
 from ..memory import budget_bytes
 from ..mkl import Problem, Result, as_solver, run
 from ..norms import Fixed, Polyhedral, WeightNorm, as_norm
@@ -99,7 +99,7 @@ class BaseMKL(BaseEstimator):
                 self._kernel(), X, machines, deadline, self.random_state, self.scaling, share, budget
             )
             listeners.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
-            gram = bind(kernel, X, memory=budget, **self._binding(kernel, X))
+            gram = bind(kernel, X, memory=budget, needs=self._needs())
             norm = as_norm(self.norm)
             merge = isinstance(norm, Polyhedral)
             terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge)
@@ -107,7 +107,7 @@ class BaseMKL(BaseEstimator):
                 terms, machines = with_learned_C(terms, machines, C / self.C, identity_scale(self.scaling, share))
             norm = _norm_of_terms(norm, terms)
             groups = [machines] if self._shared() else [[machine] for machine in machines]
-            left = max(0.0, budget - terms.gram.product_bytes(n_active(len(C))))
+            left = max(0.0, budget - terms.gram.bytes.held)
             results: list[Result] = []
             for number, group in enumerate(groups):
                 until = _deadline_of_share(deadline, len(groups) - number)
@@ -127,32 +127,16 @@ class BaseMKL(BaseEstimator):
         if empty or not all(np.isfinite(result.gap) for result in late):
             raise TimeLimitError(clock.too_short(float(self.max_seconds or 0.0)))
 
-    def _matrix_free(self, kernel: Kernel, X: Views) -> bool | None:
-        """Say whether string kernels are to get no matrix; None where `bind` is to see what is quicker."""
-        if self.dual != "auto":
-            return dual_kind(self.dual).matrix_free
-        loss = self._loss()
-        if isinstance(loss, SmoothLoss) or self.learn_C:
-            return False
-        # a machine that rests on all samples needs the whole matrices of numbers beside its words
-        return False if self._on_all() and any(term.gram_kind == "dense" for term in kernel.terms(X)) else None
-
-    def _on_all(self) -> bool:
-        """Say whether the machine rests on all samples, and is found by a linear system of all of them."""
-        loss = self._loss()
-        return isinstance(loss, SmoothLoss) or bool(loss.dual(np.ones(1), np.ones(1)).free)
-
     def memory_needed(self, X: Any) -> tuple[str, float]:
         """Return how a fit to X would hold the kernel, in words, and about how many bytes it takes beside the data."""
         kernel, views, budget = self._kernel(), as_views(X), budget_bytes(self.memory)
         before = check_widths(kernel, len(views), budget)
-        how, need = estimate(kernel, views, budget, **self._binding(kernel, views))
+        how, need = estimate(kernel, views, budget, self._needs())
         return how, max(before, need)
 
-    def _binding(self, kernel: Kernel, X: Views) -> dict[str, Any]:
+    def _needs(self) -> Needs:
         """Return what `bind` has to know of the fit."""
-        free, n_jobs = self._matrix_free(kernel, X), count_jobs(self.n_jobs)
-        return {"matrix_free": free, "n_jobs": n_jobs, "on_all": self._on_all(), "ridged": bool(self.learn_C)}
+        return needs_of(self._loss(), self.dual, ridged=bool(self.learn_C), n_jobs=count_jobs(self.n_jobs))
 
     def _shared(self) -> bool:
         return True

@@ -149,7 +149,7 @@ def _sizes_variances_marks(gram: Gram, share: np.ndarray, centred: bool) -> tupl
     if gram.n_terms > 1:  # one term alone has no twin to be told from
         probes = np.random.default_rng(0).standard_normal((2, gram.n))
         columns += [probe - probe.mean() if centred else probe for probe in probes]
-    quads = gram.quad_columns(np.column_stack(columns))
+    quads = gram.quad(np.column_stack(columns))
     sizes = gram.diag_each() @ share
     return sizes, sizes - quads[:, 0], quads[:, -2:]
 

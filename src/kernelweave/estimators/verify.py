@@ -87,7 +87,7 @@ def _certified_values(terms: Terms, result: Result, machine: int, rows: np.ndarr
 
 def _allowed_rounding(terms: Terms, results: Sequence[Result], rows: np.ndarray) -> np.ndarray:
     """Return what rounding may add up to in every decision value: a share of Σ_j |coef_j| k(x, x)."""
-    share, some, sizes = SINGLE if terms.gram.single else DOUBLE, terms.gram.X.rows(rows), []
+    share, some, sizes = SINGLE if terms.gram.held.single else DOUBLE, terms.gram.X.rows(rows), []
     for result in results:
         used = np.flatnonzero(result.step.weights)
         parts = result.step.weights[used] * terms.gram.factors[used]

@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
+from .offer import Bytes, Held, Offer, Room
 
 if TYPE_CHECKING:
     from .coordinates import Coordinates
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
 
 #: Bytes of kernel values that are computed at a time where they are not kept.
 BLOCK_BYTES = 64 * 2**20
-
-#: Bytes of tables of words that are held at a time; where all positions take more, queries pass several times.
-WAVE_BYTES = 512 * 2**20
-
-#: Samples that a solver of second order takes a matrix of where none is held, at the most.
-SECOND_ORDER = 1024
 
 #: Samples that the sizes of the terms are taken from.
 SIZE_SAMPLES = 256
@@ -35,24 +30,17 @@ class Gram:
 
     A gram remembers neither coef nor weights: they travel as arguments. `coef` is
     (n,) or (n, n_machines); every result follows suit.
+
+    A new way to hold kernels is a class with `offer`, `rescaled`, `only` and `block_each`, and its line in `GRAMS`. All
+    other products are made of blocks, unless the class knows better ones.
     """
 
-    #: True where every look at all terms evaluates every kernel again.
-    streams = False
-    #: True where the features of the samples can be listed, so that no matrix is needed to descend (`coordinates`).
-    explicit = False
-    #: True where machines are solved quicker without a matrix, from some 3,000 samples on.
-    beats_matrices = False
-    #: True where coordinates are matrices of the samples, which grow with their square.
-    has_blocks = True
-    #: True where matrices are held in single precision: then only `safe_quad` proves anything of the kernels.
-    single = False
+    #: True for grams that have a way of their own for the terms that they `take`, which needs no matrix.
+    special = False
+    #: What the gram is capable of.
+    held = Held()
     #: Bytes of kernel values that are computed at a time.
     block_bytes = BLOCK_BYTES
-    #: Bytes of tables of words that are held at a time.
-    wave_bytes = WAVE_BYTES
-    #: Samples that a solver of second order may take a matrix of where none is held.
-    second_order = SECOND_ORDER
 
     def __init__(self, terms: Sequence[Kernel], X: Views, factors: np.ndarray | None = None) -> None:
         self.terms = tuple(terms)
@@ -61,6 +49,26 @@ class Gram:
         #: What every K_m is multiplied with: the scaling of the terms.
         self.factors = np.ones(len(self.terms)) if factors is None else np.asarray(factors, dtype=np.float64)
         self._last_coordinates: tuple[np.ndarray, Coordinates] | None = None
+
+    @classmethod
+    def takes(cls, term: Kernel) -> bool:
+        """Say whether a special gram has a way of its own for this term."""
+        return False
+
+    @classmethod
+    def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Gram:
+        """Return the gram of some terms, with nothing computed yet."""
+        return cls(terms, X)
+
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        """Return how the gram would hold these terms, all of which a special gram takes; None where it does not fit."""
+        return None
+
+    @property
+    def bytes(self) -> Bytes:
+        """About how many bytes it takes; nothing is computed to say so."""
+        return Bytes(per_pair=8.0 * (self.n_terms + 1))  # the matrices of some samples, and their sum
 
     @property
     def n_terms(self) -> int:
@@ -82,7 +90,12 @@ class Gram:
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         """Return K_m(at, X) @ coef, one row per term."""
-        raise NotImplementedError
+        if at is not None:
+            return apply_each_at(self, coef, at)
+        support, out = support_of(coef), np.empty((self.n_terms, *coef.shape))
+        for part in blocks(self.n, block_rows(self.block_bytes, self.n_terms * len(support))):
+            out[:, part] = self.block_each(np.arange(part.start, part.stop), support) @ coef[support]
+        return out
 
     def prepare(self, coef: np.ndarray, weights: np.ndarray) -> Prepared:
         """Return machines, ready for new samples: coef (n, n_machines), weights (1 or n_machines, n_terms)."""
@@ -95,27 +108,16 @@ class Gram:
         return self.only(picked.tolist()).apply_each(coef)[:, at]
 
     def quad(self, coef: np.ndarray) -> np.ndarray:
-        """Return coef' K_m coef per term, summed over machines."""
-        return self.quad_columns(coef.reshape(self.n, -1)).sum(axis=1)
+        """Return coef' K_m coef per term, one column per machine where coef has several."""
+        return self._quad_columns(coef.reshape(self.n, -1)).reshape(self.n_terms, *coef.shape[1:])
 
-    def safe_quad(self, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
-        """Return numbers that coef' K_m coef is at most, whatever precision the matrices are held in.
-
-        exact=True computes values of single precision anew, which takes long but gives the least such numbers.
-        """
-        return self.quad(coef)
-
-    def exact_apply(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return Σ_m weights[m] K_m @ coef in double precision, whatever precision the matrices are held in."""
-        return self.apply(coef, weights)
-
-    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
-        """Return coef_c' K_m coef_c per term m and column c, (n_terms, n_columns)."""
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
+        """Return `quad` of coef (n, n_columns), as (n_terms, n_columns)."""
         return np.einsum("mic,ic->mc", self.apply_each(coef), coef)
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         """Return Σ_m weights[m] K_m[rows, cols]; all columns where None."""
-        raise NotImplementedError
+        return np.tensordot(weights, self.block_each(rows, np.arange(self.n) if cols is None else cols), axes=1)
 
     def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return K_m[rows, cols] of every term, (n_terms, len(rows), len(cols)); nothing of it is kept."""
@@ -156,10 +158,6 @@ class Gram:
         """Return the gram of some of the samples, without factors, where that is cheap; None where it is not."""
         return None
 
-    def coordinate_bytes(self, n_rows: int) -> float:
-        """Return the bytes that the coordinates of so many samples take, roughly."""
-        return 8.0 * (self.n_terms + 1) * n_rows**2  # and their sum
-
     def coordinates(self, rows: np.ndarray) -> Coordinates:
         """Return some samples for descent along their coefficients: by their features, or by matrices of them alone.
 
@@ -175,21 +173,6 @@ class Gram:
 
         return MatrixCoordinates(self.block_each(rows, rows))
 
-    def product_bytes(self, n_rows: int) -> float:
-        """Return about how many bytes products take, with `n_rows` samples that have a coefficient; holds them, too.
-
-        Nothing is computed.
-        """
-        return 0.0
-
-    def making_bytes(self) -> float:
-        """Return about how many bytes it takes for a while to make what is held."""
-        return 0.0
-
-    def second_order_bytes(self) -> float:
-        """Return what a step of second order in the weights takes at the most, where no matrix is held."""
-        return 8 * 1.25 * min(self.n, self.second_order) ** 2 if self.n_terms > 1 else 0.0  # of all, and of half
-
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""
         return None
@@ -199,14 +182,6 @@ class Gram:
         weights = np.asarray(weights, dtype=np.float64)
         matrix, factor = (self.matrix(weights) if held else None) or (None, 1.0)
         return Combined(matrix, factor, self, weights)
-
-    def variances(self, sample_weight: np.ndarray | None = None) -> np.ndarray:
-        """Return the variance of every term in its feature space: its re-centred trace / n.
-
-        Σ_i p_i K_ii − Σ_ij p_i p_j K_ij with p the samples' shares; factors are left out.
-        """
-        share = np.full(self.n, 1.0 / self.n) if sample_weight is None else sample_weight / sample_weight.sum()
-        return self.diag_each() @ share - self.quad(share) / self.factors
 
     def ridge(self, weights: np.ndarray) -> np.ndarray | None:
         """Return what an identity among the terms adds to the diagonal, or None where there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import isqrt
 
 import numpy as np
@@ -11,11 +12,14 @@ import numpy as np
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
-from .base import BLOCK_BYTES, SECOND_ORDER, Gram, apply_each_at, block_rows, support_of
+from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, support_of
 from .dense import SMALL_BYTES, finite
+from .offer import ROWS, SECOND_ORDER, SPARE_BYTES, Bytes, Held, Offer, Room, second_order_bytes
 
 #: Samples that a dual solver optimises at a time where rows are computed: their matrix is there twice.
 WORKING_SET = 512
+#: Rows that a cache must hold at the least for a solver to make headway.
+MIN_CACHED_ROWS = 64
 #: Rows are computed in blocks of this part of the cache, of which a few are there at a time.
 BLOCKS_IN_CACHE = 16
 
@@ -37,11 +41,27 @@ class CachedGram(Gram):
         self.cache_bytes = cache_bytes
         whole = max(SMALL_BYTES, 8 * self.n**2 * self.n_terms // BLOCKS_IN_CACHE)
         self.block_bytes = min(BLOCK_BYTES, cache_bytes // BLOCKS_IN_CACHE, whole)
-        self.second_order = min(SECOND_ORDER, isqrt(cache_bytes // 20))  # then it takes half as much as the cache
+        # a step of second order then takes half as much as the cache
+        self.held = Held(second_order=min(SECOND_ORDER, isqrt(cache_bytes // 20)))
         #: Which terms these are, of all that share the cache.
         self._numbers = tuple(range(self.n_terms))
         #: Per row i, the values K_m[i, :] of all terms, without factors: independent of weights.
         self._rows: OrderedDict[Key, np.ndarray] = OrderedDict()
+
+    @classmethod
+    def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Gram:
+        return cls(terms, X, room.part)
+
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        gram = cls(terms, X, room.budget // 2)
+        fits = 2 * smallest_cache(terms, len(X)) <= room.budget and gram.bytes.peak <= max(room.budget, SPARE_BYTES)
+        return Offer.of(gram, "rows on demand, the latest kept", "no matrices fit", ROWS) if fits else None
+
+    @classmethod
+    def offer_beside_words(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer:
+        """Offer terms that need a matrix to descent on some samples at a time, whose rows are all that it asks for."""
+        return Offer.of(cls.bound(terms, X, room), "rows on demand, the latest kept", "descent needs some rows only")
 
     @property
     def capacity(self) -> int:
@@ -105,7 +125,7 @@ class CachedGram(Gram):
     def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
         return apply_each_at(self.only(picked.tolist()), coef, self.X.rows(at))  # few rows: none is worth keeping
 
-    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
         support = support_of(coef)
         total, some = np.zeros((self.n_terms, coef.shape[1])), coef[support]
         kept = len(support) <= self.capacity
@@ -135,7 +155,14 @@ class CachedGram(Gram):
     def _parts(self, rows: np.ndarray) -> Iterator[slice]:
         return blocks(len(rows), min(self.capacity, block_rows(self.block_bytes, self.n * self.n_terms)))
 
-    def product_bytes(self, n_rows: int) -> float:
+    @property
+    def bytes(self) -> Bytes:
         # rows that are kept, and blocks: as they are computed, as they are read, added up
-        held = min(self.cache_bytes, 8 * self.n**2 * self.n_terms) + 3 * self.block_bytes
-        return held + max(2 * 8 * min(self.n, WORKING_SET) ** 2, self.second_order_bytes())
+        rows = min(self.cache_bytes, 8 * self.n**2 * self.n_terms) + 3 * self.block_bytes
+        solving = max(2 * 8 * min(self.n, WORKING_SET) ** 2, second_order_bytes(self.n, self.n_terms, self.held))
+        return replace(super().bytes, held=rows + solving)
+
+
+def smallest_cache(terms: Sequence[Kernel], n: int) -> int:
+    """Return the bytes of the smallest cache that a solver makes headway with."""
+    return 8 * n * len(terms) * MIN_CACHED_ROWS

@@ -33,7 +33,7 @@ def _check_term(gram: Gram, m: int, term: Kernel) -> None:
     alone, tolerance = _rows_alone(term, gram.X, rows)
     own = gram.only([m]).rescaled(one)
     held = isinstance(own, DenseGram)
-    tolerance = max(tolerance, SINGLE_TOLERANCE) if own.single else tolerance
+    tolerance = max(tolerance, SINGLE_TOLERANCE) if own.held.single else tolerance
     K = own.block(rows, rows, one) if held else _real(term, term.compute(gram.X.rows(rows), None), (len(rows),) * 2)
     scale, skew = size_and_skew(K)
     few = np.linspace(0, len(rows) - 1, len(alone)).astype(np.int64)

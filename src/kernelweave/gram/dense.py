@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +15,13 @@ from ..errors import InputError
 from ..kernels import Kernel
 from ..parallel import for_blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, apply_at, apply_each_at, block_rows, product, support_of
+from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, product, support_of
 from .distinct import Distinct, distinct_of
+from .offer import DOUBLE, SINGLE, Bytes, Held, Offer, Room
 
-#: How far a number may be from its rounding to single precision, relative to it.
-SINGLE = 2.0**-24
+#: The part of the samples, and the most of them, that a dual solver gathers into a matrix of their own; and how many it
+#: solves a linear system of by a factor of the whole matrix.
+GATHERED_SHARE, MAX_GATHERED, MAX_FACTORED = 0.45, 5_000, 8_000
 #: Matrices up to this size are evaluated in one go.
 SMALL_BYTES = 4 * 2**20
 
@@ -75,6 +78,8 @@ class DenseGram(Gram):
         if places is None:
             places = [(s, p) for s, stack in enumerate(self.stacks) for p in range(len(stack.matrices))]
         self.places = np.array(places, dtype=np.int64).reshape(-1, 2)
+        single = [stack.matrices.dtype == np.float32 for stack in self.stacks]
+        self.held = Held(single=tuple(m for m, (s, _) in enumerate(self.places) if single[s]))
 
     @classmethod
     def compute(
@@ -103,44 +108,29 @@ class DenseGram(Gram):
                 stacks.append(Stack(_evaluated([terms[m] for m in fresh], seen, dtype, directory, n_jobs), distinct))
         return cls(terms, X, stacks, places)
 
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        options: dict[str, Any] = {"directory": room.directory, "n_jobs": room.needs.n_jobs}
+        whole = bytes_of_matrices(terms, X, room)
+        if whole.peak <= room.budget or room.directory is not None:
+            why, how, rank = "all of them fit", "matrices in double precision", DOUBLE
+        else:
+            whole = bytes_of_matrices(terms, X, room, each=4)
+            why, how, rank = "twice as many bytes do not fit", "matrices in single precision", SINGLE
+            options["dtype"] = np.float32
+            if whole.peak > room.budget:
+                return None
+        held = Held(single=tuple(range(len(terms))) if rank == SINGLE else ())
+        return Offer(tuple(terms), how, why, whole, held, partial(cls.compute, terms, X, **options), rank)
+
     @property
-    def single(self) -> bool:  # type: ignore[override]
-        return any(self.stacks[s].matrices.dtype == np.float32 for s in np.unique(self.places[:, 0]))
-
-    def safe_quad(self, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
-        quad, columns = self.quad(coef), coef.reshape(self.n, -1)
-        single = [m for m, (s, _) in enumerate(self.places) if self.stacks[s].matrices.dtype == np.float32]
-        if not single:
-            return quad
-        support = support_of(columns)
-        X, some = self.X.rows(support), columns[support]
-        # rounding changes K_ij by E_ij with |E_ij| ≤ SINGLE √(K_ii K_jj), so coef'E coef ≤ SINGLE (Σ |coef_i| √K_ii)²
-        roots = np.sqrt(np.maximum(self.only(single).diag_each()[:, support], 0.0))
-        hidden = SINGLE * ((roots @ np.abs(some)) ** 2).sum(axis=1)
-        for m, most in zip(single, hidden, strict=True):
-            if exact and not self.terms[m].stored:
-                quad[m] = self.factors[m] * float((self._anew(m, X, some, X) * some).sum())
-            else:
-                quad[m] += self.factors[m] * most
-        return quad
-
-    def exact_apply(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        support, out = support_of(coef.reshape(self.n, -1)), np.zeros_like(coef)
-        X, some = self.X.rows(support), coef[support]
-        for m in np.flatnonzero(weights).tolist():
-            if self.terms[m].stored or not self.only([m]).single:
-                out += self.only([m]).apply(coef, weights[[m]])
-            else:
-                out += weights[m] * self.factors[m] * self._anew(m, X, some, self.X)
-        return out
+    def bytes(self) -> Bytes:
+        used = np.unique(self.places[:, 0])
+        return replace(super().bytes, held=float(sum(self.stacks[s].matrices.nbytes for s in used)))
 
     @cached_property
     def sizes(self) -> np.ndarray:
         return self.factors * self.diag_each().max(axis=1, initial=0.0)
-
-    def _anew(self, m: int, X: Views, coef: np.ndarray, at: Views) -> np.ndarray:
-        """Return K_m(at, X) @ coef without its factor, from values that are evaluated as those of the matrix were."""
-        return apply_at(self.terms[m], X, coef, at, evaluation_bytes([self.terms[m]], self.n))
 
     def matrix_of(self, m: int) -> np.ndarray:
         """Return K_m without its factor."""
@@ -206,7 +196,7 @@ class DenseGram(Gram):
                 out[where] = products(stack.matrices, positions, index, column)
         return out * self.factors[picked][:, None]
 
-    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
         from .._fast.dense import BURST, quads
 
         out = np.empty((self.n_terms, coef.shape[1]))
@@ -299,6 +289,31 @@ def evaluation_bytes(terms: Sequence[Kernel], n: int) -> int:
     if any(term.reads == "sequences" for term in terms):
         return BLOCK_BYTES
     return min(BLOCK_BYTES, max(SMALL_BYTES, 8 * n * n // 16))
+
+
+def bytes_of_matrices(terms: Sequence[Kernel], X: Views, room: Room, each: int = 8) -> Bytes:
+    """Return the bytes of all matrices that are not there yet, with `each` for a number, and of what goes with them.
+
+    Which samples repeat is looked at only where the budget is too small for whole matrices.
+    """
+    n, needs = len(X), room.needs
+    block = min(evaluation_bytes(terms, n), 8 * n * n)
+    # the values, and which are finite
+    evaluating = int(1.2 * block * min(needs.n_jobs, -(-8 * n * n // max(1, block))))
+    if needs.on_all:
+        solving = 8 * n * n if n <= MAX_FACTORED else 0
+    else:
+        solving = int(8 * min(GATHERED_SHARE * n, MAX_GATHERED) ** 2)
+    if each == 4:  # single precision ends with values that are evaluated anew
+        solving = max(solving, evaluating)
+    solving += 8 * n * n * (len(terms) > 1 or needs.ridged)  # the combined one
+    fresh = n * n * sum(not term.stored for term in terms)
+    whole = Bytes(each * fresh, evaluating, solving, per_pair=8.0 * (len(terms) + 1))
+    if whole.peak <= room.budget:
+        return whole
+    sizes = [n if found is None else len(found) for found in distinct_of(terms, X)]
+    fresh = sum(size**2 for term, size in zip(terms, sizes, strict=True) if not term.stored)
+    return replace(whole, held=float(each * fresh))
 
 
 def _as_stack(matrices: np.ndarray) -> Stack:

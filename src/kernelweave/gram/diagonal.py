@@ -9,6 +9,7 @@ import numpy as np
 from ..kernels import Identity
 from ..views import Views
 from .base import Gram
+from .offer import Held
 
 
 class DiagonalGram(Gram):
@@ -24,7 +25,7 @@ class DiagonalGram(Gram):
         super().__init__([Identity()], X, factors)
         self.values = np.ones(len(X)) if values is None else values
 
-    has_blocks = False
+    held = Held(coordinates=frozenset())
 
     def rescaled(self, factors: np.ndarray) -> Gram:
         return DiagonalGram(self.X, self.values, factors)

@@ -13,6 +13,7 @@ from ..views import Views
 from .base import BLOCK_BYTES, Gram, support_of
 from .coordinates import Coordinates, ListedCoordinates
 from .feature_map import FeatureMap, add_lookups
+from .offer import NO_MATRIX, Bytes, Held, Offer, Room
 from .prepared import Prepared, PreparedListedWords
 from .stores import listed_scores
 
@@ -39,6 +40,9 @@ class FeatureGram(Gram):
         Threads.
     """
 
+    special = True
+    held = Held(coordinates=frozenset({"features"}), words=True)
+
     def __init__(
         self,
         terms: Sequence[Kernel],
@@ -51,6 +55,24 @@ class FeatureGram(Gram):
         self.n_jobs = n_jobs
         self.maps = [FeatureMap(term, X) for term in self.terms] if maps is None else list(maps)
 
+    @classmethod
+    def takes(cls, term: Kernel) -> bool:
+        return term.gram_kind == "features"
+
+    @classmethod
+    def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> FeatureGram:
+        return cls(terms, X, room.needs.n_jobs)
+
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        gram = cls.bound(terms, X, room)
+        # a step reads the features of a sample here, and a row of numbers, one after the other, there
+        groups = [group for one in gram.maps for group in one.groups]
+        sets = [group.sequences(X) for group in groups]
+        means = [known.n_letters / max(1, len(known)) for known in sets]
+        found = sum(group.vocabulary.most(mean) for group, mean in zip(groups, means, strict=True))
+        return Offer.of(gram, NO_MATRIX, "features are listed once, and read", quicker=found <= gram.n)
+
     def rescaled(self, factors: np.ndarray) -> Gram:
         return FeatureGram(self.terms, self.X, self.n_jobs, factors, self.maps)
 
@@ -58,33 +80,19 @@ class FeatureGram(Gram):
         terms, maps = [self.terms[m] for m in picked], [self.maps[m] for m in picked]
         return FeatureGram(terms, self.X, self.n_jobs, self.factors[list(picked)], maps)
 
-    explicit = True
-    has_blocks = False
-
-    @property
-    def beats_matrices(self) -> bool:  # type: ignore[override]
-        # a step reads the features of a sample here, and a row of numbers, one after the other, there
-        groups = [group for one in self.maps for group in one.groups]
-        sets = [group.sequences(self.X) for group in groups]
-        means = [known.n_letters / max(1, len(known)) for known in sets]
-        found = sum(group.vocabulary.most(mean) for group, mean in zip(groups, means, strict=True))
-        return found <= self.n
-
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return FeatureGram(self.terms, self.X.rows(rows), self.n_jobs)
 
-    def coordinate_bytes(self, n_rows: int) -> float:
-        return 64.0 * self._entries() * n_rows / max(1, self.n)  # 20 to keep them, more while they are sorted
-
-    def _entries(self) -> float:
-        """Return how many features all samples have, about, where they are not held: as many as random texts would."""
-        return sum(one.expected()[0] for one in self.maps)
-
-    def product_bytes(self, n_rows: int) -> float:
-        return 8.0 * self._entries() + NUMBERED_BYTES * sum(one.expected()[1] for one in self.maps)
-
-    def making_bytes(self) -> float:
-        return KEY_BYTES * max((one.expected()[2] for one in self.maps), default=0.0)
+    @property
+    def bytes(self) -> Bytes:
+        """About as many as random texts would take, where features are not held yet."""
+        found = [one.expected() for one in self.maps]
+        entries, features = sum(e for e, _, _ in found), sum(f for _, f, _ in found)
+        return Bytes(
+            held=8.0 * entries + NUMBERED_BYTES * features,
+            making=KEY_BYTES * max((keys for _, _, keys in found), default=0.0),
+            per_sample=64.0 * entries / max(1, self.n),  # 20 to keep them, more while they are sorted
+        )
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         parts = [(m, part.take(rows)) for m, one in enumerate(self.maps) for part in one.keep()]
@@ -171,7 +179,7 @@ class FeatureGram(Gram):
                     out[:, c] += scaled[m] * found
         return out.reshape(self.n, *coef.shape[1:])
 
-    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
         rows, out = support_of(coef), np.zeros((self.n_terms, coef.shape[1]))
         for m in range(self.n_terms):
             for part, normal in self.normals(m, rows, coef[rows]):

@@ -11,12 +11,13 @@ from ..kernels.pieces import pieces
 from ..kernels.weighted_degree import same_length
 from ..sequences import SequenceSet
 from ..views import Views
-from .base import WAVE_BYTES, Gram, support_of
+from .base import Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
+from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active
 from .prepared import Prepared, PreparedPlacedWords
 from .stores import placed_scores
-from .tables import Tables, positions_at_once, scores, scores_each, table_bytes, words_of
+from .tables import WAVE_BYTES, Tables, positions_at_once, scores, scores_each, table_bytes, words_of
 
 
 class LinaddGram(Gram):
@@ -34,7 +35,7 @@ class LinaddGram(Gram):
         Bytes of tables that are held at a time; where all positions take more, sequences pass several times.
     """
 
-    has_blocks = False
+    special = True
 
     def __init__(
         self,
@@ -49,6 +50,23 @@ class LinaddGram(Gram):
         self.wave_bytes = wave_bytes
         self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
+        # with shifts, words at several places are one feature
+        shifted = any(family.core.shift for family in self.families)
+        self.held = Held(coordinates=frozenset() if shifted else frozenset({"features"}), words=True)
+
+    @classmethod
+    def takes(cls, term: Kernel) -> bool:
+        return term.gram_kind == "linadd"
+
+    @classmethod
+    def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> LinaddGram:
+        return cls(terms, X, room.needs.n_jobs, wave_bytes=min(WAVE_BYTES, room.part))
+
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        gram = cls.bound(terms, X, room)
+        quicker = gram.held.lists or len(gram.families) == 1  # one pass serves all terms, and shifts make pairs dear
+        return Offer.of(gram, NO_MATRIX, "words of the support are added up", quicker=quicker)
 
     def rescaled(self, factors: np.ndarray) -> Gram:
         twin = LinaddGram(self.terms, self.X, self.n_jobs, factors, self.wave_bytes)
@@ -61,31 +79,20 @@ class LinaddGram(Gram):
         part._roots = self._roots
         return part
 
-    @property
-    def explicit(self) -> bool:  # type: ignore[override]
-        return not any(family.core.shift for family in self.families)
-
-    @property
-    def beats_matrices(self) -> bool:  # type: ignore[override]
-        return self.explicit or len(self.families) == 1  # one pass serves all terms, and shifts make pairs dear
-
     def sampled(self, rows: np.ndarray) -> Gram | None:
         return LinaddGram(self.terms, self.X.rows(rows), self.n_jobs, None, self.wave_bytes)
 
-    def coordinate_bytes(self, n_rows: int) -> float:
-        letters = sum(family.sequences(self.X).require_length() for family in self.families)
-        return 24.0 * letters * n_rows  # 4 for every leaf, the rest for shared words
-
-    def product_bytes(self, n_rows: int) -> float:
-        most = 0.0
+    @property
+    def bytes(self) -> Bytes:
+        letters, most, n_rows = 0, 0.0, n_active(self.n)
         for family in self.families:
             own, n_words = family.sequences(self.X), n_rows * len(family.moves())
-            letters, length, degree = own.alphabet.size, own.require_length(), family.core.degree
+            size, length, degree = own.alphabet.size, own.require_length(), family.core.degree
             # at the least those that are built in one go, on every thread
-            least = self.n_jobs * table_bytes(n_words, letters, min(length, positions_at_once(n_words)), degree)
-            whole = table_bytes(n_words, letters, length, degree)
-            most = max(most, min(whole, max(least, self.wave_bytes)))
-        return most
+            least = self.n_jobs * table_bytes(n_words, size, min(length, positions_at_once(n_words)), degree)
+            whole = table_bytes(n_words, size, length, degree)
+            most, letters = max(most, min(whole, max(least, self.wave_bytes))), letters + length
+        return Bytes(most, per_sample=24.0 * letters)  # 4 for every leaf, the rest for shared words
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         X = self.X.rows(rows)
@@ -128,7 +135,7 @@ class LinaddGram(Gram):
     def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
         return self.only(picked.tolist()).apply_each(coef, self.X.rows(at))
 
-    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
         out = np.zeros((self.n_terms, coef.shape[1]))
         for family in self.families:
             own = family.sequences(self.X)

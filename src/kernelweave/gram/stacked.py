@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from ..parallel import blocks
 from ..views import Views
 from .base import BLOCK_BYTES, Gram, block_rows
 from .coordinates import Coordinates, JoinedCoordinates
+from .offer import Bytes, Held
 from .prepared import Prepared, PreparedTogether
 
 
@@ -18,7 +21,7 @@ class StackedGram(Gram):
 
     def __init__(self, grams: Sequence[Gram]) -> None:
         self.grams = list(grams)
-        self.second_order = min(gram.second_order for gram in grams)
+        self.held = Held.of_all([gram.held for gram in grams], [gram.n_terms for gram in grams])
         self._ends = np.cumsum([gram.n_terms for gram in grams])
         super().__init__(
             [term for gram in grams for term in gram.terms],
@@ -52,8 +55,8 @@ class StackedGram(Gram):
         parts = [gram.prepare(coef, share) for gram, share in zip(self.grams, shares, strict=True)]
         return PreparedTogether(parts, coef.shape[1])
 
-    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
-        return np.concatenate([gram.quad_columns(coef) for gram in self.grams])
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
+        return np.concatenate([gram.quad(coef) for gram in self.grams])
 
     def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
         out = np.empty((len(picked), len(at)))
@@ -67,42 +70,9 @@ class StackedGram(Gram):
         parts = [gram.sampled(rows) for gram in self.grams]
         return None if any(part is None for part in parts) else StackedGram([p for p in parts if p is not None])
 
-    def safe_quad(self, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
-        return np.concatenate([gram.safe_quad(coef, exact=exact) for gram in self.grams])
-
-    def exact_apply(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        parts = zip(self.grams, self._split(weights), strict=True)
-        return np.sum([gram.exact_apply(coef, part) for gram, part in parts], axis=0)
-
     @property
-    def single(self) -> bool:  # type: ignore[override]
-        return any(gram.single for gram in self.grams)
-
-    @property
-    def streams(self) -> bool:  # type: ignore[override]
-        return any(gram.streams for gram in self.grams)
-
-    @property
-    def explicit(self) -> bool:  # type: ignore[override]
-        listed = [gram.explicit for gram in self.grams]
-        return any(listed) and all(gram.has_blocks or one for gram, one in zip(self.grams, listed, strict=True))
-
-    @property
-    def beats_matrices(self) -> bool:  # type: ignore[override]
-        return self.explicit
-
-    @property
-    def has_blocks(self) -> bool:  # type: ignore[override]
-        return any(gram.has_blocks for gram in self.grams)
-
-    def coordinate_bytes(self, n_rows: int) -> float:
-        return sum(gram.coordinate_bytes(n_rows) for gram in self.grams)
-
-    def product_bytes(self, n_rows: int) -> float:
-        return sum(gram.product_bytes(n_rows) for gram in self.grams)
-
-    def making_bytes(self) -> float:
-        return max(gram.making_bytes() for gram in self.grams)
+    def bytes(self) -> Bytes:
+        return reduce(add, (gram.bytes for gram in self.grams))
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         terms = [slice(end - gram.n_terms, end) for gram, end in zip(self.grams, self._ends, strict=True)]
@@ -121,12 +91,12 @@ class StackedGram(Gram):
         return np.sum([gram.rows_times(rows, coef, part) for gram, part in parts], axis=0)
 
     def rows_times_in(self, store: str, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        if all(gram.has_blocks for gram in self.grams):
+        if not self.held.words:
             return super().rows_times_in(store, rows, coef, weights)
         out = np.zeros((self.n, *coef.shape[1:]))
         for gram, part in zip(self.grams, self._split(weights), strict=True):  # numbers have no words to keep
-            plain = gram.has_blocks
-            out += gram.rows_times(rows, coef, part) if plain else gram.rows_times_in(store, rows, coef, part)
+            words = gram.held.words
+            out += gram.rows_times_in(store, rows, coef, part) if words else gram.rows_times(rows, coef, part)
         return out
 
     def block_each(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
@@ -159,3 +129,8 @@ class StackedGram(Gram):
         if diagonal is not None:
             total.flat[:: self.n + 1] += diagonal
         return total, 1.0
+
+
+def joined(grams: Sequence[Gram]) -> Gram:
+    """Return several grams as one."""
+    return grams[0] if len(grams) == 1 else StackedGram(grams)

@@ -12,9 +12,12 @@ from ..parallel import for_blocks
 from ..views import Views
 from .base import Gram, apply_each_at, support_of
 from .dense import DenseGram, finite
+from .offer import STREAMED, Bytes, Held, Offer, Room
 
 #: Matrices beside those that are held and those on every thread: the sum of the active terms, and a part of it.
 STREAMED_MATRICES = 2
+#: Terms that must fit as matrices where the others are streamed.
+MIN_HELD_TERMS = 60
 #: Terms that one thread works through before it asks for more.
 TERM_BLOCK = 16
 
@@ -44,13 +47,23 @@ class StreamedGram(Gram):
         self.n_jobs = n_jobs
         self._held: OrderedDict[int, np.ndarray] = OrderedDict()
 
-    streams = True
-    has_blocks = False
+    held = Held(coordinates=frozenset(), streams=True)
 
-    def product_bytes(self, n_rows: int) -> float:
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        square = 8 * len(X) ** 2
+        if len(terms) <= MIN_HELD_TERMS or 2 * square * MIN_HELD_TERMS > room.budget:
+            return None
+        n_jobs = room.needs.n_jobs
+        gram = cls(terms, X, room.budget - square * (STREAMED_MATRICES + n_jobs), n_jobs)
+        how = "as many matrices of active terms as fit"
+        return Offer.of(gram, how, f"{len(terms):,} matrices do not fit, and few terms will matter", STREAMED)
+
+    @property
+    def bytes(self) -> Bytes:
         # what is held between looks, the sum of the active terms, and a matrix on every thread
         held = max(self.cache_bytes // (8 * self.n**2), 1)
-        return 8.0 * self.n**2 * (min(held, self.n_terms) + STREAMED_MATRICES + self.n_jobs)
+        return Bytes(8.0 * self.n**2 * (min(held, self.n_terms) + STREAMED_MATRICES + self.n_jobs))
 
     def rescaled(self, factors: np.ndarray) -> Gram:
         return StreamedGram(self.terms, self.X, self.cache_bytes, self.n_jobs, factors)
@@ -90,7 +103,7 @@ class StreamedGram(Gram):
         self._for_terms(self.X, work, np.arange(self.n_terms))
         return out
 
-    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
         support = support_of(coef)
         some, out = coef[support], np.zeros((self.n_terms, coef.shape[1]))
 

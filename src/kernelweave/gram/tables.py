@@ -10,7 +10,7 @@ import numpy as np
 from ..kernels.weighted_degree import code_matrix, planes_of
 from ..parallel import blocks, for_blocks
 from ..sequences import SequenceSet
-from .base import BLOCK_BYTES, WAVE_BYTES
+from .base import BLOCK_BYTES
 from .families import Family, block_of, is_even
 
 #: With fewer support sequences than the first, or fewer new ones than the second, comparing pairs is quicker. Measured
@@ -25,6 +25,8 @@ MAX_POSITIONS, MAX_LETTERS = 24, 2_400_000
 #: Bytes of every different word that is longer than tables are deep: of at most 64 bits (measured: 32 to 38), and of
 #: any other (60).
 TRIE_BYTES, LONG_TRIE_BYTES = 38, 60
+#: Bytes of tables that are held at a time; where all positions take more, queries pass several times.
+WAVE_BYTES = 512 * 2**20
 #: Queries that pass the tables together, and up to how many they are remembered in the form that tables read.
 CHUNK, REMEMBERED = 1 << 17, 200_000
 #: Fewer queries than this do not make up for bringing the tables into the cache once more.

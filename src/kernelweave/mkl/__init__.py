@@ -23,7 +23,7 @@ def choose(problem: Problem) -> Solver:
     if problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed):
         return Plain()
     if isinstance(problem.norm, Polyhedral):
-        return ActiveTerms() if problem.gram.streams else Hessian()
+        return ActiveTerms() if problem.gram.held.streams else Hessian()
     return Analytic()
 
 
@@ -37,7 +37,7 @@ def as_solver(solver: str | Solver, problem: Problem) -> Solver:
     made = from_text(solver, SOLVERS, f"solver must be one of {names} or a Solver")
     if problem.gram.n_terms == 1 or isinstance(problem.norm, Fixed):
         return Plain()
-    return ActiveTerms() if solver == Hessian.name and problem.gram.streams else made
+    return ActiveTerms() if solver == Hessian.name and problem.gram.held.streams else made
 
 
 __all__ = [

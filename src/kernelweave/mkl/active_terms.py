@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..gram.rounding import safe_quad
 from ..norms import Polyhedral
 from ..progress import relative_gap
 from .base import Problem, Run, Solver, Step, Steps
@@ -127,7 +128,7 @@ def _certify_all_terms(problem: Problem, step: Step, coef: np.ndarray | None) ->
     if coef is None:
         return problem.certify(step.weights, step.states)
     # cuts prove by several coef together: their mean proves at least as much, and about all terms in one look
-    quad = problem.gram.safe_quad(coef)
+    quad = safe_quad(problem.gram, coef)
     linear = sum(machine.lower(a, 0.0) for machine, a in zip(problem.machines, coef.T, strict=True))
     return replace(step, quad=quad, lower=linear - 0.5 * problem.norm.dual_norm(quad), cuts=(), active=None)
 

@@ -153,7 +153,7 @@ class Pairs:
 
     def _upper_triangle(self, diagonal: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield rows, the columns from there on, and the roots of how much their pairs count."""
-        room = BLOCK_BYTES if self.gram.streams else HELD_BYTES
+        room = BLOCK_BYTES if self.gram.held.streams else HELD_BYTES
         n, size = len(self), max(1, room // (8 * self.gram.n_terms * len(self)))
         root = np.sqrt(self.share)
         for part in blocks(n, size):

@@ -168,7 +168,7 @@ def machine_hessian(run: Run, step: Step, machine: Machine, state: DualState, so
     if len(F) < 2:
         return np.zeros((len(some), len(some)))
     n_free, K, gram = len(F), run.combined(step.weights), run.problem.gram
-    most = MAX_FREE if K.matrix is not None else gram.second_order
+    most = MAX_FREE if K.matrix is not None else gram.held.second_order
     if n_free > most:
         picked = np.linspace(0, n_free - 1, most).astype(int)
         F, ridge = F[picked], ridge[picked]

@@ -11,6 +11,7 @@ from .. import clock
 from ..dual import DualState, Effort, as_dual
 from ..errors import TimeLimitError
 from ..gram import Combined
+from ..gram.rounding import exact_apply
 from .drift import Drift
 from .problem import Problem, Step, uncertified
 
@@ -75,7 +76,7 @@ class Run:
 
     def exactly(self, step: Step) -> Step:
         """Return the step with its decision values and its upper bound in double precision."""
-        f = self.problem.gram.exact_apply(step.coef, step.weights)
+        f = exact_apply(self.problem.gram, step.coef, step.weights)
         K, states = self.combined(step.weights), []
         for machine, state, column in zip(self.problem.machines, step.states, f.T, strict=True):
             states.append(replace(state, f=np.ascontiguousarray(column)).certified(machine.at(K)))

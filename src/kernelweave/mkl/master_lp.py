@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..gram.rounding import safe_quad
 from .problem import CutCoef, Problem
 
 
@@ -28,7 +29,7 @@ def cuts_before(problem: Problem) -> Iterator[Cut]:
         coef = np.column_stack([machine.qp.feasible(column) for machine, column in pairs])
         linear = sum(machine.lower(column, 0.0) for machine, column in zip(problem.machines, coef.T, strict=True))
         if np.isfinite(linear) and coef.any():  # that of coef = 0 says nothing, least of all what the unit is
-            yield Cut(linear, problem.gram.safe_quad(coef), coef)
+            yield Cut(linear, safe_quad(problem.gram, coef), coef)
 
 
 class MasterLP:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dual import DualSolver, DualState, Machine
 from ..gram import Gram
+from ..gram.rounding import safe_quad
 from ..norms import WeightNorm
 from ..progress import relative_gap
 
@@ -88,14 +89,14 @@ class Problem:
         if self.gram.n_terms == 1 and weights[0] > 0:  # f = weight · K coef is at hand
             quad = np.array([sum(float(state.coef @ state.f) for state in states) / weights[0]])
         else:
-            quad = self.gram.quad(coef)
+            quad = self.gram.quad(coef).sum(axis=1)
         found = self._with_bounds(step, quad)
-        if not self.gram.single:
+        if not self.gram.held.single:
             return found
         # so far this holds for the rounded matrices only
-        safe = self._with_bounds(step, self.gram.safe_quad(coef))
+        safe = self._with_bounds(step, safe_quad(self.gram, coef))
         if relative_gap(safe.upper, safe.lower) > self.tol >= relative_gap(found.upper, found.lower):
-            safe = self._with_bounds(step, self.gram.safe_quad(coef, exact=True))
+            safe = self._with_bounds(step, safe_quad(self.gram, coef, exact=True))
         return safe
 
     def _with_bounds(self, step: Step, quad: np.ndarray) -> Step:

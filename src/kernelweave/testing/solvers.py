@@ -211,7 +211,7 @@ def _value(problem: Problem, weights: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the machines' summed optimum at given weights, and its slope in them: −½ quad."""
     K = problem.gram.block(np.arange(N), None, weights)
     pairs = [best_value(machine, K) for machine in problem.machines]
-    quad = problem.gram.quad(np.column_stack([coef for _, coef in pairs]))
+    quad = problem.gram.quad(np.column_stack([coef for _, coef in pairs])).sum(axis=1)
     return sum(value for value, _ in pairs), -0.5 * quad
 
 
