@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 import strategies
-from kernelweave import RBF, InputError, Laplacian, Linear, Mismatch, Precomputed, Spectrum, WeightedDegree
+from kernelweave import RBF, InputError, Laplacian, Linear, LowRank, Mismatch, Precomputed, Spectrum, WeightedDegree
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import (
     GRAMS,
@@ -48,7 +48,7 @@ MAKERS = {
         lambda terms, X: StackedGram([DenseGram.compute(terms[:2], X), DenseGram.compute(terms[2:], X)]),
     ],
 }
-#: Grams of string kernels have tests of their own beside this file.
+#: Grams of string kernels, and of vectors, have tests of their own beside this file.
 GRAMS_OF_STRINGS = tuple(kind for kind in GRAMS if kind.special)
 CASES = [
     pytest.param(kind, i, id=f"{kind.__name__}-{i}")
@@ -130,11 +130,14 @@ def test_bind_fits_the_budget(tmp_path):
 
 
 def test_prediction_holds_nothing():
-    gram = for_prediction(TERMS, X, np.ones(4))
+    terms = [RBF(0.3), Laplacian(1.0), Linear().on([0, 1]), LowRank(RBF(2.0), rank=5).learned(X)]
+    gram = for_prediction(terms, X, np.ones(4))
     coef = np.ones(23)
-    expected = [term.compute(NEW, X) @ coef for term in TERMS]
+    expected = [term.compute(NEW, X) @ coef for term in terms]
     np.testing.assert_allclose(gram.apply_each(coef, NEW), expected)
-    assert not gram._rows
+    rows, table = gram.grams
+    assert not rows._rows
+    assert not table.embedding.made
 
 
 @pytest.mark.parametrize("make", [DenseGram.compute, CachedGram])

@@ -14,11 +14,12 @@ from .chunking import Chunking
 from .coordinate import Coordinate
 from .interior import InteriorPoint
 from .newton import Newton
+from .primal import Primal
 from .ridge import Ridge
 from .smo import SMO, minimise
 
 #: Every dual solver, in the order in which `choose` asks them; the conformance tests read this.
-DUAL_SOLVERS = (ActiveSet, Coordinate, Ridge, Newton, SMO, Chunking, InteriorPoint)
+DUAL_SOLVERS = (Primal, ActiveSet, Coordinate, Ridge, Newton, SMO, Chunking, InteriorPoint)
 
 
 def choose(machine: Machine, K: Combined | None = None) -> DualSolver:
@@ -55,7 +56,8 @@ def needs_of(loss: Loss, dual: object, *, ridged: bool = False, n_jobs: int = 1)
     on_all = smooth or bool(loss.dual(np.ones(1), np.ones(1)).free)
     asked = dual != "auto" and dual_kind(dual).matrix_free
     descends = asked if dual != "auto" else not (smooth or ridged)
-    return Needs(n_jobs, on_all, ridged, descends, no_matrix=asked)
+    vectors = not ridged and (asked or dual == "auto")
+    return Needs(n_jobs, on_all, ridged, descends, no_matrix=asked, vectors=vectors)
 
 
 def _from_text(text: object) -> DualSolver:
@@ -76,6 +78,7 @@ __all__ = [
     "InteriorPoint",
     "Machine",
     "Newton",
+    "Primal",
     "Ridge",
     "Trail",
     "as_dual",

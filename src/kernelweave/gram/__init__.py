@@ -15,6 +15,7 @@ from .base import Combined, Gram
 from .cached import WORKING_SET, CachedGram
 from .definite import check_definite
 from .dense import MAX_GATHERED, DenseGram
+from .dense_features import DenseFeatureGram
 from .diagonal import DiagonalGram
 from .features import FeatureGram
 from .linadd import LinaddGram
@@ -31,6 +32,7 @@ GRAMS: tuple[type[Gram], ...] = (
     DiagonalGram,
     LinaddGram,
     FeatureGram,
+    DenseFeatureGram,
     StackedGram,
 )
 #: Bytes for products with new samples.
@@ -81,6 +83,7 @@ __all__ = [
     "Bytes",
     "CachedGram",
     "Combined",
+    "DenseFeatureGram",
     "DenseGram",
     "DiagonalGram",
     "FeatureGram",

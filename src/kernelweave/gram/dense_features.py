@@ -10,11 +10,18 @@ import numpy as np
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
-from .base import BLOCK_BYTES, Gram, block_rows, support_of
+from .base import BLOCK_BYTES, ROUNDING, Gram, block_rows, support_of
 from .coordinates import Coordinates, TableCoordinates
-from .dense import SINGLE
-from .embedding import Embedding
+from .embedding import Embedding, Vectors, embedding_sizes
+from .offer import NO_MATRIX, SPARE_BYTES, Bytes, Held, Offer, Room
 from .prepared import Prepared, PreparedGram
+
+#: Double precision is taken where the table is at most this part of the budget.
+ROOMY = 0.25
+#: So many times fewer numbers than samples make the table quicker than a matrix.
+FEWER = 4
+#: Up to so many terms, products of all of them are taken in one pass over the table.
+FEW_TERMS = 8
 
 
 class DenseFeatureGram(Gram):
@@ -30,9 +37,8 @@ class DenseFeatureGram(Gram):
         What the features are held in.
     """
 
-    explicit = True
-    has_blocks = False
-    beats_matrices = True
+    special = True
+    joins = True
 
     def __init__(
         self,
@@ -50,6 +56,26 @@ class DenseFeatureGram(Gram):
         self.embedding = Embedding(terms, X, dtype, n_jobs) if embedding is None else embedding
         self.which = list(range(self.n_terms)) if which is None else list(which)
 
+        single = tuple(range(self.n_terms)) if np.dtype(self.embedding.dtype) == np.float32 else ()
+        self.held = Held(coordinates=frozenset({"features"}), single=single)
+
+    @classmethod
+    def takes(cls, term: Kernel, X: Views) -> bool:
+        return term.gram_kind == "vectors" and embedding_sizes(term, X) is not None
+
+    @classmethod
+    def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> DenseFeatureGram:
+        return cls(terms, X, room.needs.n_jobs)
+
+    @classmethod
+    def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
+        for dtype, share in ((np.float64, ROOMY), (np.float32, 1.0)):
+            gram = cls(terms, X, room.needs.n_jobs, dtype=dtype)
+            if gram.bytes.peak <= max(share * room.budget, SPARE_BYTES):
+                quicker = FEWER * gram.embedding.size <= gram.n
+                return Offer.of(gram, NO_MATRIX, "a sample is a vector of a few numbers", quicker=quicker)
+        return None
+
     def rescaled(self, factors: np.ndarray) -> Gram:
         return self._sharing(range(self.n_terms), factors)
 
@@ -64,21 +90,17 @@ class DenseFeatureGram(Gram):
         return DenseFeatureGram(self.terms, self.X.rows(rows), self.n_jobs)
 
     @property
-    def single(self) -> bool:  # type: ignore[override]
-        return np.dtype(self.embedding.dtype) == np.float32
-
-    def product_bytes(self, n_rows: int) -> float:
-        return float(self.embedding.nbytes)
-
-    def making_bytes(self) -> float:
-        return 8.0 * 4 * self.embedding.block * self.embedding.size * self.n_jobs
-
-    def coordinate_bytes(self, n_rows: int) -> float:
-        return 16.0 * n_rows
+    def bytes(self) -> Bytes:
+        """The table; samples are made, and read, some at a time."""
+        one = self.embedding
+        return Bytes(one.nbytes, making=32.0 * one.block * one.size * self.n_jobs, per_sample=24.0)
 
     def _columns(self, m: int) -> slice:
         """Return the columns of a term in the table."""
         return self.embedding.columns(self.which[m])
+
+    def vectors(self, weights: np.ndarray) -> Vectors | None:
+        return Vectors(self.embedding, np.sqrt(self.column_scales(weights)))
 
     def column_scales(self, weights: np.ndarray) -> np.ndarray:
         """Return what φ·φ is multiplied with in every column of the table at these weights, (size,)."""
@@ -103,10 +125,22 @@ class DenseFeatureGram(Gram):
 
     def _each(self, coef: np.ndarray) -> np.ndarray:
         normals, c = self.embedding.normals(coef), coef.shape[1]
+        if self.n_terms > FEW_TERMS:
+            return self._each_by_columns(normals)
         apart = np.zeros((self.embedding.size, self.n_terms * c))
         for m, f in enumerate(self.factors):
             apart[self._columns(m), m * c : (m + 1) * c] = f * normals[self._columns(m)]
         return self.embedding.times(apart).reshape(self.n, self.n_terms, c).swapaxes(0, 1)
+
+    def _each_by_columns(self, normals: np.ndarray) -> np.ndarray:
+        out, middle = np.empty((self.n_terms, self.n, normals.shape[1])), self.embedding.middle
+        for part in blocks(self.n, self.embedding.block):
+            some = self.embedding.table[part].astype(np.float64, copy=False)
+            for m, f in enumerate(self.factors):
+                own = self._columns(m)
+                np.matmul(some[:, own], f * normals[own], out=out[m, part])
+                out[m, part] += f * middle[own] @ normals[own]
+        return out
 
     def _each_at(self, coef: np.ndarray, at: Views) -> np.ndarray:
         normals, out = self.normals_at(coef), np.empty((self.n_terms, len(at), coef.shape[1]))
@@ -137,36 +171,29 @@ class DenseFeatureGram(Gram):
         return PreparedVectors(self, coef, weights)
 
     def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        columns = np.zeros((self.n, coef[:1].size))
-        columns[rows] = coef.reshape(len(coef), -1)
-        normals = self.embedding.normals_of(np.asarray(rows), columns)
-        return self._times(normals, weights).reshape(self.n, *coef.shape[1:])
+        columns = np.zeros((self.n, coef[0:1].size if len(coef) else 1))
+        columns[rows] = coef.reshape(len(coef), columns.shape[1])
+        return self._times(self.embedding.normals(columns), weights).reshape(self.n, *coef.shape[1:])
 
-    def quad_columns(self, coef: np.ndarray) -> np.ndarray:
+    def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
         squares = self.embedding.normals(coef) ** 2
         return np.array([f * squares[self._columns(m)].sum(axis=0) for m, f in enumerate(self.factors)])
 
-    def safe_quad(self, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
-        quad, columns = self.quad(coef), coef.reshape(self.n, -1)
-        if not self.single:
-            return quad
-        if exact:
-            return np.array([f * (w * w).sum() for f, w in zip(self.factors, self.normals_at(columns), strict=True)])
-        # rounding changes φ by at most SINGLE |φ − middle|, so ‖Σ coef φ‖ by at most SINGLE Σ |coef| ‖φ − middle‖
-        for m, f in enumerate(self.factors):
-            hidden = 2.0 * SINGLE * np.abs(columns).T @ self._lengths[self.which[m]]
-            quad[m] = (np.sqrt(quad[m]) + np.sqrt(f) * np.linalg.norm(hidden)) ** 2
-        return quad
+    def hidden(self, coef: np.ndarray) -> np.ndarray:
+        quad = (self.quad(coef) / self.factors[:, None]).sum(axis=1)
+        # rounding changes φ by at most r |φ − middle|, r = ROUNDING, and so ‖Σ coef φ‖ by r Σ |coef| ‖φ − middle‖
+        more = [2.0 * ROUNDING * np.linalg.norm(np.abs(coef).T @ self._lengths[m]) for m in self.which]
+        return (np.sqrt(quad) + more) ** 2 - quad
+
+    def anew(self, m: int, coef: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
+        columns, one = coef.reshape(len(coef), -1), self.only([m]).rescaled(np.ones(1))
+        seen = self.X if at is None else self.X.rows(at)
+        return one.apply(columns, np.ones(1), seen).reshape(len(seen), *coef.shape[1:])
 
     @cached_property
     def _lengths(self) -> np.ndarray:
         """‖φ_m(x) − middle‖ of every term and sample."""
         return np.sqrt(self.embedding.squares(whole=False))
-
-    def exact_apply(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        if not self.single:
-            return self.apply(coef, weights)
-        return self.apply(coef, weights, self.X)
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         out = np.empty((len(rows), self.n if cols is None else len(cols)))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import blas
 
 from ..kernels import Kernel
 from ..kernels.pieces import Piece, pieces
-from ..parallel import for_blocks
+from ..parallel import blocks, for_blocks
 from ..views import Views
 from .base import support_of
 from .dense import finite
@@ -34,6 +36,32 @@ def embedding_sizes(term: Kernel, X: Views) -> list[int] | None:
 
 def _is_part(piece: Piece) -> bool:
     return piece.degree is not None or piece.position is not None
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Samples as z(x) = √scales · (φ(x) − middle), (n, size): K_ij = z_i·z_j but for what centring K takes off."""
+
+    embedding: Embedding
+    #: √scales, one for every column of the table.
+    roots: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """How many numbers a sample has."""
+        return len(self.roots)
+
+    def times(self, w: np.ndarray) -> np.ndarray:
+        """Return z·w of every sample, (n,)."""
+        return self.embedding.times((self.roots * w)[:, None], whole=False)[:, 0]
+
+    def sums(self, coef: np.ndarray) -> np.ndarray:
+        """Return Σ_i coef_i z_i, (size,)."""
+        return self.roots * self.embedding.normals(coef[:, None], whole=False)[:, 0]
+
+    def second(self, share: np.ndarray) -> np.ndarray:
+        """Return Σ_i share_i z_i z_i', (size, size)."""
+        return self.embedding.second(share) * np.outer(self.roots, self.roots)
 
 
 class Embedding:
@@ -146,15 +174,14 @@ class Embedding:
         """Return φ of some of the samples, (len(rows), size), in double precision."""
         return self.table[rows] + self.middle
 
-    def normals(self, coef: np.ndarray) -> np.ndarray:
-        """Return Σ_i coef_i φ(x_i), (size, n_machines), for coef of shape (n, n_machines); on threads."""
-        return self.normals_of(support_of(coef), coef)
+    def normals(self, coef: np.ndarray, whole: bool = True) -> np.ndarray:
+        """Return Σ_i coef_i φ(x_i), (size, n_machines), for coef of shape (n, n_machines); on threads.
 
-    def normals_of(self, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """Return Σ coef_i φ(x_i) over some rows i; coef is of all samples."""
+        Of φ less its middle where not whole.
+        """
         from .._fast.rows import table_sums
 
-        table, n_machines = self.table, coef.shape[1]
+        table, n_machines, rows = self.table, coef.shape[1], support_of(coef)
         sums = np.zeros((PARTS, n_machines, self.size))
         size = max(1, -(-len(rows) // PARTS))
 
@@ -164,10 +191,14 @@ class Embedding:
                 table_sums(table, some, coef[some], sums[part.start // size])
 
         for_blocks(add, len(rows), size, self.n_jobs)
-        return sums.sum(axis=0).T + self.middle[:, None] * coef[rows].sum(axis=0)
+        found = sums.sum(axis=0).T
+        return found + self.middle[:, None] * coef[rows].sum(axis=0) if whole else found
 
-    def times(self, vectors: np.ndarray) -> np.ndarray:
-        """Return φ(x)·vectors of all samples, (n, n_machines), for vectors of shape (size, n_machines); on threads."""
+    def times(self, vectors: np.ndarray, whole: bool = True) -> np.ndarray:
+        """Return φ(x)·vectors of all samples, (n, n_machines), for vectors of shape (size, n_machines); on threads.
+
+        Of φ less its middle where not whole.
+        """
         from .._fast.rows import table_times
 
         table, lines = self.table, np.ascontiguousarray(vectors.T)
@@ -177,8 +208,15 @@ class Embedding:
             table_times(table, np.arange(part.start, part.stop), lines, out[part])
 
         for_blocks(look_up, len(table), self.block, self.n_jobs)
-        out += self.middle @ vectors
-        return out
+        return out + self.middle @ vectors if whole else out
+
+    def second(self, share: np.ndarray) -> np.ndarray:
+        """Return Σ_i share_i φ_i φ_i' with φ less its middle, (size, size), for share ≥ 0."""
+        table, total, roots = self.table, np.zeros((self.size, self.size), order="F"), np.sqrt(share)
+        for part in blocks(len(table), self.block):
+            some = np.multiply(table[part], roots[part, None], dtype=np.float64)
+            total = blas.dsyrk(1.0, some.T, beta=1.0, c=total, overwrite_c=1)
+        return np.triu(total) + np.triu(total, 1).T
 
     def squares(self, whole: bool = True) -> np.ndarray:
         """Return ‖φ_m(x)‖² of every term and sample, (n_terms, n); of φ less its middle where not whole."""

@@ -44,6 +44,8 @@ class Needs:
     descends: bool = True
     #: True where the dual solver that was asked for takes no matrix.
     no_matrix: bool = False
+    #: True where the machine may be found from samples that are vectors of a few numbers (`Gram.vectors`).
+    vectors: bool = True
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from ..errors import InputError
 from ..views import Columns, Views, as_views
-from .embedding import Embeddable
+from .embedding import Embeddable, kind_of_sum
 from .pieces import Norm, Piece, cosine
 from .values import hashable, limited, real_number, same_value, shown, typed
 
@@ -32,7 +32,7 @@ class Kernel(Embeddable, BaseEstimator):
     reads = "anything"
     #: True where `compute(X, None)` hands out a matrix that already exists.
     stored = False
-    #: How `bind` may keep the kernel without its matrix: "linadd", "features", or "dense" where it may not.
+    #: How `bind` may keep the kernel without its matrix: "linadd", "features", "vectors", or "dense" where it may not.
     gram_kind = "dense"
     #: True where a class is positive semi-definite by construction; others, subclasses too, are tried on the data.
     definite = False
@@ -198,8 +198,7 @@ class Sum(_Several):
 
     @property
     def gram_kind(self) -> str:  # type: ignore[override]
-        # features lie side by side; other ways to do without a matrix are for one kernel at a time
-        return "features" if all(kernel.gram_kind == "features" for kernel in self.kernels) else "dense"
+        return kind_of_sum(self.kernels)
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         total = np.array(self.kernels[0].compute(X, Y), dtype=np.float64)

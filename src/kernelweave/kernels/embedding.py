@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,12 @@ class Embeddable:
     def embedded_values(self, X: Views, normal: np.ndarray) -> np.ndarray:
         """Return φ(x)·normal of every sample, (n, n_machines), for normals of shape (size, n_machines)."""
         return self.embed(X) @ normal
+
+
+def kind_of_sum(kernels: Sequence[Any]) -> str:
+    """Return the `gram_kind` of a sum: features and vectors lie side by side, other ways are for one at a time."""
+    kinds = {kernel.gram_kind for kernel in kernels}
+    return kinds.pop() if kinds in ({"features"}, {"vectors"}) else "dense"
 
 
 def monomials(A: Any, gamma: float, coef0: float) -> np.ndarray:

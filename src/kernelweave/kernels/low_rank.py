@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..parallel import blocks
 from ..views import Views
-from .base import Kernel, Wrapper
+from .base import Kernel, Wrapper, add_all
 from .landmarks import Landmarks, choose_landmarks
 from .values import MAX_TERMS, shown, typed
 
+#: Terms with landmarks of which each gets a note of its own.
+MAX_NOTES = 5
 #: Similarities to landmarks that are computed at a time, in bytes.
 BLOCK_BYTES = 16 * 2**20
 
@@ -48,6 +51,7 @@ class LowRank(Wrapper):
     kernel: Kernel
     rank: int = 500
     random_state: int = 0
+    gram_kind = "vectors"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,15 +85,8 @@ class LowRank(Wrapper):
             )
         return self.landmarks
 
-    @property
-    def note(self) -> str:
-        """How many landmarks there are, and what they lose."""
-        lost = self.known.lost
-        error = "" if lost is None else f", trace error {100.0 * lost:.2g} %"
-        return f"{self!r} has {len(self.known)} landmarks{error}"
-
     def embedding_size(self, X: Views) -> int | None:
-        return int(self.rank) if self.landmarks is None else len(self.landmarks)
+        return min(int(self.rank), len(X)) if self.landmarks is None else len(self.landmarks)
 
     def embed(self, X: Views) -> np.ndarray:
         out = np.empty((len(X), len(self.known)))
@@ -133,15 +130,19 @@ class LowRank(Wrapper):
         return f"LowRank({self.kernel!r}, rank={typed(self.rank)}{seed})"
 
 
-def with_landmarks(term: Kernel, X: Views, choose: Callable[[LowRank, Views], LowRank] | None = None) -> Kernel:
-    """Return a term with every `LowRank` in it turned into what `choose` makes of it and of the samples it sees.
+def with_landmarks(kernel: Kernel, X: Views) -> Kernel:
+    """Return a kernel whose `LowRank`s have chosen their landmarks among X, term by term; itself where it has none."""
+    if next(low_ranks(kernel), None) is None:
+        return kernel
+    return add_all([replaced(term, X, LowRank.learned) for term in kernel.terms(X)])
 
-    By default, its landmarks are chosen among these samples. A term without any is returned as it is.
-    """
+
+def replaced(term: Kernel, X: Views | None, make: Callable[[LowRank, Any], Kernel]) -> Kernel:
+    """Return a term with every `LowRank`, from left to right, replaced by make(it, the samples that it sees)."""
     if isinstance(term, LowRank):
-        return term.learned(X) if choose is None else choose(term, X)
-    seen = term.seen(X)
-    inside = tuple(with_landmarks(part, seen, choose) for part in term.inside)
+        return make(term, X)
+    seen = None if X is None else term.seen(X)
+    inside = tuple(replaced(part, seen, make) for part in term.inside)
     return term if all(new is old for new, old in zip(inside, term.inside, strict=True)) else term.made_of(inside)
 
 
@@ -152,3 +153,19 @@ def low_ranks(term: Kernel) -> Iterator[LowRank]:
     else:
         for part in term.inside:
             yield from low_ranks(part)
+
+
+def notes_of(terms: Iterable[Kernel]) -> list[str]:
+    """Return what is to be said of the landmarks of some terms: of each, or of many together."""
+    found = [(term, one.known) for term in terms for one in low_ranks(term)]
+    if len(found) <= MAX_NOTES:
+        return [f"{term!r} has {len(known)} landmarks{_error(known.lost)}" for term, known in found]
+    sizes, lost = [len(known) for _, known in found], [known.lost or 0.0 for _, known in found]
+    return [
+        f"{len(found)} terms have {min(sizes)} to {max(sizes)} landmarks, trace errors {100.0 * min(lost):.2g} to "
+        f"{100.0 * max(lost):.2g} %"
+    ]
+
+
+def _error(lost: float | None) -> str:
+    return "" if lost is None else f", trace error {100.0 * lost:.2g} %"

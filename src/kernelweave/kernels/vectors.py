@@ -50,6 +50,7 @@ class Linear(VectorKernel):
     """k(x, y) = x·y."""
 
     definite = True
+    gram_kind = "vectors"
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         return _dot(A, B)
@@ -83,6 +84,10 @@ class Polynomial(VectorKernel):
     coef0: float = 1.0
     definite = True
     always_shown = ("degree",)
+
+    @property
+    def gram_kind(self) -> str:  # type: ignore[override]
+        return "vectors" if self.degree == 2 else "dense"
 
     def between(self, A: Any, B: Any) -> np.ndarray:
         return self._power(_dot(A, B), A.shape[1])

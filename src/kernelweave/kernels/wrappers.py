@@ -9,6 +9,7 @@ import numpy as np
 
 from ..views import Columns, DictViews, Views
 from .base import ClearWrapper, Kernel, Sum
+from .embedding import kind_of_sum
 from .pieces import Piece
 from .values import limited
 
@@ -38,7 +39,7 @@ class PerFeature(ClearWrapper):
 
     @property
     def gram_kind(self) -> str:  # type: ignore[override]
-        return "features" if self.kernel.gram_kind == "features" else "dense"  # as for a sum
+        return kind_of_sum([self.kernel])
 
     def check(self, X: Views) -> None:
         for term in self.terms(X):

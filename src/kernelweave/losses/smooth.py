@@ -25,13 +25,7 @@ class SmoothLoss(Loss):
     conjugate, so the models only have to be good, not right.
     """
 
-    def slope(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return l'(f)."""
-        raise NotImplementedError
-
-    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return l''(f)."""
-        raise NotImplementedError
+    differentiable = True
 
     def conjugate_each(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """Return sup_f (slope · f − l(f)) per sample."""
