@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..gram import Combined
+from ..gram.embedding import Factor
 from ..losses import SmoothLoss
-from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail, best_intercept
 from .interior import can_factor, low_rank
 from .primal import newton_step
 from .ridge import MAX_CHOLESKY, solve_free
@@ -118,35 +119,12 @@ def _slope_along(
 
 def in_features(machine: Machine, K: Combined, state: DualState, known: Normal) -> DualState:
     """Return the state after a Newton step on the normal w and the intercept."""
-    loss, y, C, Z, w = machine.loss, machine.y, machine.C, Factor(known.Z), known.normal
-    moved, f, gain = newton_step(machine, Z, w, Z.times(w))
-    coef = -C * loss.slope(y, f + loss.intercept(y, f, C))
+    Z, w = Factor(known.Z), known.normal
+    f = Z.times(w)
+    moved, f, b, gain = newton_step(machine, Z, w, f, best_intercept(machine, f, 0.0))
+    coef = -machine.C * machine.loss.slope(machine.y, f + b)
     # coef follows w at the rate C: what is left of its gap once w rests is rounding, and a matter of luck
     idle = known.idle + 1 if gain <= IDLE else 0
     final = bool(np.array_equal(moved, w)) or state.n_steps >= END or idle >= MAX_IDLE
     trail = replace(known, normal=moved, idle=idle)
     return DualState(coef, K.apply(coef), n_steps=state.n_steps + 1, final=final, exact=True, trail=trail)
-
-
-@dataclass(frozen=True)
-class Factor:
-    """Samples as the rows of a factor Z of the kernel, K = Z Z'."""
-
-    Z: np.ndarray
-
-    @property
-    def size(self) -> int:
-        """How many numbers a sample has."""
-        return self.Z.shape[1]
-
-    def times(self, w: np.ndarray) -> np.ndarray:
-        """Return z·w of every sample."""
-        return self.Z @ w
-
-    def sums(self, coef: np.ndarray) -> np.ndarray:
-        """Return Σ_i coef_i z_i."""
-        return self.Z.T @ coef
-
-    def second(self, share: np.ndarray) -> np.ndarray:
-        """Return Σ_i share_i z_i z_i'."""
-        return (self.Z * share[:, None]).T @ self.Z

@@ -151,14 +151,15 @@ class DenseFeatureGram(Gram):
     def _values(self, m: int, at: Views, normal: np.ndarray) -> np.ndarray:
         out = np.empty((len(at), normal.shape[1]))
         for part in blocks(len(at), self.embedding.block):
-            out[part] = self.embedding.values(self.which[m], at.rows(np.arange(part.start, part.stop)), normal)
+            out[part] = self.embedding.values(self.which[m], at.between(part.start, part.stop), normal)
         return out
 
     def normals_at(self, coef: np.ndarray) -> list[np.ndarray]:
         """Return Φ_m' coef of every term, without its factor, in double precision; nothing is held."""
         support, out = support_of(coef), [np.zeros((self._size(m), coef.shape[1])) for m in range(self.n_terms)]
+        every = len(support) == self.n
         for part in blocks(len(support), self.embedding.block):
-            some = self.X.rows(support[part])
+            some = self.X.between(part.start, part.stop) if every else self.X.rows(support[part])
             for m in range(self.n_terms):
                 out[m] += self.embedding.sums(self.which[m], some, coef[support[part]])
         return out

@@ -19,6 +19,8 @@ from .dense import finite
 MIDDLE_SAMPLES = 4_096
 #: Numbers of Φ that one thread makes, or reads, at a time.
 BLOCK_NUMBERS = 1 << 21
+#: Numbers that stay near the processor while they are multiplied with each other.
+NEAR_NUMBERS = 1 << 17
 #: Normals are summed in so many parts, whatever the number of threads.
 PARTS = 8
 
@@ -59,9 +61,41 @@ class Vectors:
         """Return Σ_i coef_i z_i, (size,)."""
         return self.roots * self.embedding.normals(coef[:, None], whole=False)[:, 0]
 
+    def some(self, rows: np.ndarray) -> Factor:
+        """Return some of the samples."""
+        return Factor(self.embedding.table[rows] * self.roots)
+
     def second(self, share: np.ndarray) -> np.ndarray:
         """Return Σ_i share_i z_i z_i', (size, size)."""
         return self.embedding.second(share) * np.outer(self.roots, self.roots)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Samples as the rows z of a matrix Z."""
+
+    Z: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """How many numbers a sample has."""
+        return int(self.Z.shape[1])
+
+    def times(self, w: np.ndarray) -> np.ndarray:
+        """Return z·w of every sample."""
+        return self.Z @ w
+
+    def sums(self, coef: np.ndarray) -> np.ndarray:
+        """Return Σ_i coef_i z_i."""
+        return self.Z.T @ coef
+
+    def second(self, share: np.ndarray) -> np.ndarray:
+        """Return Σ_i share_i z_i z_i'."""
+        return (self.Z * share[:, None]).T @ self.Z
+
+
+def _times(values: np.ndarray, factors: np.ndarray | None) -> np.ndarray:
+    return values if factors is None else values * factors
 
 
 class Embedding:
@@ -106,33 +140,31 @@ class Embedding:
 
     # -- any samples ---------------------------------------------------------------------------------------------------
 
-    def _parts(self, m: int, X: Views) -> Iterator[tuple[Kernel, Views, np.ndarray, slice]]:
+    def _parts(self, m: int, X: Views) -> Iterator[tuple[Kernel, Views, np.ndarray | None, slice]]:
         """Yield every piece of a term: core, samples as it sees them, their factors, and its columns of the term."""
         first = 0
         for piece in self.pieces[m]:
             seen = X.through(piece.path)
             size = int(piece.core.embedding_size(seen) or 0)
-            factors = np.sqrt(piece.scale) * piece.inverse_norms(X)
-            yield piece.core, seen, factors[:, None], slice(first, first + size)
+            plain = piece.scale == 1.0 and not piece.norms
+            factors = None if plain else np.sqrt(piece.scale) * piece.inverse_norms(X)[:, None]
+            yield piece.core, seen, factors, slice(first, first + size)
             first += size
 
     def of(self, m: int, X: Views) -> np.ndarray:
         """Return φ_m of any samples, in double precision."""
-        columns = self.columns(m)
-        out = np.empty((len(X), columns.stop - columns.start))
-        for core, seen, factors, part in self._parts(m, X):
-            np.multiply(core.embed(seen), factors, out=out[:, part])
-        return finite(out, self.terms[m])
+        found = [_times(core.embed(seen), factors) for core, seen, factors, _ in self._parts(m, X)]
+        return finite(found[0] if len(found) == 1 else np.hstack(found), self.terms[m])
 
     def sums(self, m: int, X: Views, coef: np.ndarray) -> np.ndarray:
         """Return Σ_i coef_i φ_m(x_i) of any samples, (n_columns, n_machines); nothing is held."""
-        return np.concatenate([core.embedded_sum(seen, coef * f) for core, seen, f, _ in self._parts(m, X)])
+        return np.concatenate([core.embedded_sum(seen, _times(coef, f)) for core, seen, f, _ in self._parts(m, X)])
 
     def values(self, m: int, X: Views, normal: np.ndarray) -> np.ndarray:
         """Return φ_m(x)·normal of any samples, (n, n_machines); nothing is held."""
         out = np.zeros((len(X), normal.shape[1]))
         for core, seen, factors, part in self._parts(m, X):
-            out += factors * core.embedded_values(seen, normal[part])
+            out += _times(core.embedded_values(seen, normal[part]), factors)
         return out
 
     # -- the samples that it is of -------------------------------------------------------------------------------------
@@ -154,7 +186,10 @@ class Embedding:
             table: np.ndarray = np.empty((len(self.X), self.size), self.dtype)
 
             def fill(part: slice) -> None:
-                table[part] = self._rows(np.arange(part.start, part.stop)) - middle
+                some = self.X.between(part.start, part.stop)
+                for m in range(len(self.terms)):
+                    own = self.columns(m)
+                    np.subtract(self.of(m, some), middle[own], out=table[part, own], casting="same_kind")
 
             for_blocks(fill, len(self.X), self.block, self.n_jobs)
             self._table = table
@@ -213,7 +248,7 @@ class Embedding:
     def second(self, share: np.ndarray) -> np.ndarray:
         """Return Σ_i share_i φ_i φ_i' with φ less its middle, (size, size), for share ≥ 0."""
         table, total, roots = self.table, np.zeros((self.size, self.size), order="F"), np.sqrt(share)
-        for part in blocks(len(table), self.block):
+        for part in blocks(len(table), max(1, NEAR_NUMBERS // max(1, self.size))):
             some = np.multiply(table[part], roots[part, None], dtype=np.float64)
             total = blas.dsyrk(1.0, some.T, beta=1.0, c=total, overwrite_c=1)
         return np.triu(total) + np.triu(total, 1).T
