@@ -22,6 +22,7 @@ _HOMES = {
         "Kernel",
         "Laplacian",
         "Linear",
+        "LowRank",
         "Polynomial",
         "Precomputed",
         "parse",

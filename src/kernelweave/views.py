@@ -54,6 +54,10 @@ class Views:
         """Keep only the samples at `index`."""
         raise NotImplementedError
 
+    def between(self, start: int, stop: int) -> Views:
+        """Return the samples from one place to another, to be read at once: they may be no copy."""
+        return self.rows(np.arange(start, stop))
+
     def matrix(self, gaps: bool = False) -> np.ndarray | sparse.csr_array:
         """Return all columns as one matrix of finite float64 numbers; with `gaps`, NaN where one is missing."""
         raise NotImplementedError
@@ -164,6 +168,13 @@ class ArrayViews(Views):
 
     def rows(self, index: np.ndarray) -> Views:
         return self._with_rows(ArrayViews(self.data[index], self.labels if self._chosen else None), index)
+
+    def between(self, start: int, stop: int) -> Views:
+        if sparse.issparse(self.data) or self.data.dtype.kind not in "biuf":
+            return super().between(start, stop)
+        twin = ArrayViews(self.data[start:stop], self.labels if self._chosen else None)
+        twin._matrix = None if self._matrix is None else self._matrix[start:stop]  # which was looked at already
+        return twin
 
     def matrix(self, gaps: bool = False) -> np.ndarray | sparse.csr_array:
         if self._matrix is not None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelweave import RBF, GappedKmer, Linear, Mismatch, Spectrum, WeightedDegree
+from kernelweave import RBF, GappedKmer, Laplacian, Linear, Mismatch, Spectrum, WeightedDegree
 from kernelweave.gram import Needs, bind
 from kernelweave.gram.coordinates import fitting, short_letters
 from kernelweave.views import as_views
@@ -121,7 +121,8 @@ def test_features_without_shifts_are_listed_with_numbers_beside_them_or_not():
         (shifted, False),
         (listed + Linear().on("x"), True),
         (shifted + Linear().on("x"), False),
-        (Linear().on("x") + RBF().on("x"), False),
+        (Linear().on("x") + RBF().on("x"), True),
+        (Laplacian().on("x") + RBF().on("x"), False),
     ):
         assert bind(kernel, X, needs=Needs(no_matrix=True)).held.lists == explicit
 
@@ -143,7 +144,7 @@ def test_two_columns_are_two_families():
 def test_numbers_beside_words():
     rng = np.random.default_rng(4)
     X = as_views({"s": sequences(rng, 40, 9), "x": rng.normal(size=(40, 2))})
-    kernel = RBF(0.3).on("x") + WeightedDegree(degree=4, alphabet="dna").on("s") + Linear().on("x")
+    kernel = RBF(0.3).on("x") + WeightedDegree(degree=4, alphabet="dna").on("s") + Laplacian().on("x")
     gram = bind(kernel, X, needs=Needs(no_matrix=True)).rescaled(np.array([0.5, 2.0, 3.0]))
     rows, a = np.sort(rng.choice(40, 25, replace=False)), rng.normal(size=25)
     for weights in (np.array([0.2, 0.5, 0.3]), np.array([0.0, 1.0, 0.0])):

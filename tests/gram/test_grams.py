@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 import strategies
-from kernelweave import RBF, InputError, Laplacian, Linear, Mismatch, Precomputed, Spectrum, WeightedDegree
+from kernelweave import RBF, InputError, Laplacian, Linear, LowRank, Mismatch, Precomputed, Spectrum, WeightedDegree
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import (
     GRAMS,
@@ -50,7 +50,7 @@ MAKERS = {
     ],
     TiledGram: [lambda terms, X: TiledGram.of([*terms[:3], RBF(2.0)], X, dtype=np.float64)],
 }
-#: Grams of string kernels have tests of their own beside this file.
+#: Grams of string kernels, and of vectors, have tests of their own beside this file.
 GRAMS_OF_STRINGS = tuple(kind for kind in GRAMS if kind.special)
 CASES = [
     pytest.param(kind, i, id=f"{kind.__name__}-{i}")
@@ -134,11 +134,14 @@ def test_bind_fits_the_budget(tmp_path):
 
 
 def test_prediction_holds_nothing():
-    gram = for_prediction(TERMS, X, np.ones(4))
+    terms = [RBF(0.3), Laplacian(1.0), Linear().on([0, 1]), LowRank(RBF(2.0), rank=5).learned(X)]
+    gram = for_prediction(terms, X, np.ones(4))
     coef = np.ones(23)
-    expected = [term.compute(NEW, X) @ coef for term in TERMS]
+    expected = [term.compute(NEW, X) @ coef for term in terms]
     np.testing.assert_allclose(gram.apply_each(coef, NEW), expected)
-    assert not gram._rows
+    rows, table = gram.grams
+    assert not rows._rows
+    assert not table.embedding.made
     tiled = for_prediction(TERMS[:3], X, np.ones(3))
     np.testing.assert_allclose(tiled.apply_each(coef, NEW), expected[:3], rtol=1e-12)
     assert not tiled.holds

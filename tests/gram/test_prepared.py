@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelweave import RBF, InputError, Linear, Spectrum, WeightedDegree
+from kernelweave import RBF, InputError, Laplacian, Linear, Polynomial, Spectrum, WeightedDegree
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import for_prediction
 from kernelweave.gram.prepared import Windows
@@ -28,7 +28,8 @@ def case(name, rng, n=30, n_new=12):
     """Terms, samples and new samples."""
     if name in STRINGS:
         return STRINGS[name], as_views(texts(rng, n)), as_views(texts(rng, n_new))
-    return [RBF(0.5), Linear()], as_views(rng.normal(size=(n, 3))), as_views(rng.normal(size=(n_new, 3)))
+    terms = [RBF(0.5), Laplacian()] if name == "numbers" else [Linear(), Polynomial(degree=2)]
+    return terms, as_views(rng.normal(size=(n, 3))), as_views(rng.normal(size=(n_new, 3)))
 
 
 def naive(terms, X, at, factors, coef, weights):
@@ -42,7 +43,7 @@ def naive(terms, X, at, factors, coef, weights):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("name", [*STRINGS, "numbers"])
+@pytest.mark.parametrize("name", [*STRINGS, "numbers", "vectors"])
 def test_values_are_those_of_whole_matrices(name, shared, rng):
     terms, X, at = case(name, rng)
     factors, coef = rng.uniform(0.5, 2.0, len(terms)), rng.normal(size=(len(X), 3))
@@ -68,12 +69,12 @@ def test_what_does_not_fit_is_refused(rng):
         prepared.kept(10)
 
 
-def test_keeping_pays_for_many_samples_of_words_only(rng):
-    for name, pays in (("placed", True), ("listed", True), ("both", True), ("numbers", False)):
+def test_keeping_pays_for_many_samples_of_what_adds_up(rng):
+    for name, pays in (("placed", True), ("listed", True), ("both", True), ("vectors", True), ("numbers", False)):
         terms, X, _ = case(name, rng, n=400)
         prepared = for_prediction(terms, X, np.ones(len(terms))).prepare(np.ones((400, 1)), np.ones((1, len(terms))))
         assert prepared.pays(10**6) == pays
-        assert not prepared.pays(1)
+        assert prepared.pays(1) == (name == "vectors"), "a normal is summed up for one sample, too"
 
 
 @pytest.mark.filterwarnings("ignore::kernelweave.DataWarning")

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from kernelweave import InputError, Linear, Precomputed
+from kernelweave import InputError, Linear, MKLClassifier, Precomputed
 from kernelweave.errors import InputTypeError
+from kernelweave.gram import bind
 from kernelweave.kernels import Function, as_kernel
 from kernelweave.testing import check_kernel
+from kernelweave.views import as_views
 
 
 @pytest.fixture
@@ -88,6 +90,33 @@ def test_indefinite_matrices_on_request(K, rng):
         Precomputed(large)(np.arange(600))
     estimate = float(str(caught.value).split("about ")[1].split(". ")[0])
     assert estimate == pytest.approx(np.linalg.eigvalsh(large)[0], rel=0.02)
+
+
+def test_row_40_large_matrices_that_are_no_kernel_are_refused(rng):
+    n = 2100  # more than are proven by a factor
+    A = rng.normal(size=(n, n)).astype(np.float32)
+    with pytest.raises(InputError, match="not positive semi-definite") as caught:
+        Precomputed(A + A.T)(np.arange(n))
+    lowest = -2.0 * np.sqrt(2.0 * n)  # of such a matrix, by the law of the semicircle
+    assert float(str(caught.value).split("about ")[1].split(". ")[0]) == pytest.approx(lowest, rel=0.1)
+
+
+def test_single_precision_and_mapped_files_are_used_as_they_are(rng, tmp_path):
+    A = rng.normal(size=(60, 4)).astype(np.float32)
+    y = np.where(A[:, 0] > 0, 1, -1)
+    K = A @ A.T
+    np.save(tmp_path / "K.npy", K)
+    mapped = np.load(tmp_path / "K.npy", mmap_mode="r")
+    kernel = Precomputed(mapped, name="mapped")
+    found = kernel(np.arange(60))
+    assert found.dtype == np.float32
+    assert np.shares_memory(found, mapped)
+    gram = bind(kernel, as_views(np.arange(60)))
+    assert np.shares_memory(gram.matrix_of(0), mapped)
+    model = MKLClassifier(kernel).fit(np.arange(60), y)
+    assert model.converged_
+    linear = MKLClassifier(Linear()).fit(A, y)
+    assert model.objective_ == pytest.approx(linear.objective_, rel=2e-3)
 
 
 def test_a_changed_matrix_is_looked_at_again(K):

@@ -1,8 +1,8 @@
 """Coordinate descent in feature space: a visit reads f of a sample off the normal, moves its coefficient, adds that.
 
 Samples are read through one or several `Space`s, whose parts of the normal add up: a tuple of them, one for every
-family of words, every list of features and the matrix of all else. Each keeps its normal in up to four parts, of which
-any may be empty:
+family of words, every list of features, all vectors of numbers and the matrix of all else. Each keeps its normal in up
+to five parts, of which any may be empty:
 
 * `top`, read off packed DNA: per position, the words of orders 2j - 1 and 2j as one number per word of 2j letters, so
   that a read is one number and an update four neighbours;
@@ -10,6 +10,7 @@ any may be empty:
   one node, whose sequences and hence whose weight are the same at all its depths; `leaf` says where a sequence ends up,
   and every node leads to the one above it;
 * `rows`, listed features with counts;
+* `vector`, where every sample is a row of numbers;
 * `f`, where there is a matrix instead of features: what the normal would say of every sample.
 
 What only one sample has is never stored: it adds to the diagonal alone.
@@ -19,7 +20,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from kernelweave._fast import jit
+from kernelweave._fast import jit, jit_fastmath
 from kernelweave._fast.bits import leading_zeros
 from kernelweave._fast.forest import common_letters, sort_by_letter, unsorted
 
@@ -27,7 +28,8 @@ from kernelweave._fast.forest import common_letters, sort_by_letter, unsorted
 #: leaf (n, L) int32, -1 where no word is shared; nodes (m, 2): weight times scale, scale; above (m,) int32, -1: none
 #: starts (n + 1,), slots, counts: listed features; normal (u, 2): weight times scale, scale
 #: roots (n,): what the features of every sample are multiplied with; K (n, n) and f (n,), both empty without a matrix
-Space = namedtuple("Space", "words top beta leaf nodes above starts slots counts normal roots K f")
+#: table (N, d) and which (n,): row which[i] is sample i; vector (2, d): the scaled normal, scale; d = 0 without numbers
+Space = namedtuple("Space", "words top beta leaf nodes above starts slots counts normal roots K f table which vector")
 
 
 def nothing(n):
@@ -36,7 +38,7 @@ def nothing(n):
     leaf, nodes, above = np.zeros((n, 0), np.int32), np.zeros((0, 2)), np.zeros(0, np.int32)
     return Space(
         np.zeros((n, 1), np.uint64), np.zeros((0, 0)), np.zeros((0, 0)), leaf, nodes, above, *listed,
-        np.ones(n), np.zeros((0, 0)), np.zeros(0),
+        np.ones(n), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros((2, 0)),
     )  # fmt: skip
 
 
@@ -50,10 +52,28 @@ def _code(row, p):
     return (row[p // 32] << shift) | ((row[p // 32 + 1] >> _ONE) >> (np.uint64(63) - shift))
 
 
+@jit_fastmath
+def _dot(x, v):
+    """(d,), (d,) -> x·v, in double precision."""
+    total = 0.0
+    for u in range(len(v)):
+        total += x[u] * v[u]
+    return total
+
+
+@jit_fastmath
+def _add_row(change, x, scale, v):
+    """V += change * scale * x, all (d,)."""
+    for u in range(len(v)):
+        v[u] += change * scale[u] * x[u]
+
+
 @jit
 def read(space, i):
     """Return f of sample i, but for the part that is not stored."""
     total = 0.0
+    if space.vector.shape[1]:
+        return _dot(space.table[space.which[i]], space.vector[0])
     n_pairs, top, row = space.beta.shape[1] // 2, space.top, space.words[i]
     for p in range(len(top)):
         code = _code(row, p)
@@ -78,6 +98,9 @@ def read(space, i):
 @jit
 def add(space, i, change):
     """Add change * sample i to the normal."""
+    if space.vector.shape[1]:
+        _add_row(change, space.table[space.which[i]], space.vector[1], space.vector[0])
+        return
     step = change * space.roots[i]
     n_pairs, top, row, beta = space.beta.shape[1] // 2, space.top, space.words[i], space.beta
     for p in range(len(top)):
@@ -110,6 +133,15 @@ def add(space, i, change):
             f[j] += change * line[j]
 
 
+@jit_fastmath
+def _square(x, scale):
+    """(d,), (d,) -> the sum of scale * x^2."""
+    total = 0.0
+    for u in range(len(scale)):
+        total += scale[u] * x[u] * x[u]
+    return total
+
+
 @jit
 def rebuild(spaces, a, first, last):
     """Set the normal to sum_i a[i] * sample i: what samples first to last add, and the one with first = 0 clears it."""
@@ -119,6 +151,7 @@ def rebuild(spaces, a, first, last):
             space.nodes[:, 0] = 0.0
             space.normal[:, 0] = 0.0
             space.f[:] = 0.0
+            space.vector[0] = 0.0
         for i in range(first, last):
             if a[i] != 0.0:
                 add(space, i, a[i])
@@ -143,6 +176,9 @@ def stored(space, first, last, out):
             whole += space.beta[p, k]
     for i in range(first, last):
         total = whole
+        if space.vector.shape[1]:
+            out[i] = _square(space.table[space.which[i]], space.vector[1])
+            continue
         for p in range(space.leaf.shape[1]):
             node = space.leaf[i, p]
             while node >= 0:
@@ -152,6 +188,20 @@ def stored(space, first, last, out):
             total += space.counts[e] ** 2 * space.normal[space.slots[e], 1]
         total *= space.roots[i] ** 2
         out[i] = total + space.K[i, i] if len(space.f) else total
+
+
+@jit
+def _target(g, h, l1, a, lower, upper):
+    """Where one coefficient is lowest, given slope g and curvature h there -> the place, and the pull that holds it."""
+    z = a - g / h
+    target = max(z - l1 / h, 0.0) + min(z + l1 / h, 0.0)
+    x = min(max(target, lower), upper)
+    held = 0.0
+    if x <= lower or x >= upper:
+        held = abs(target - x)
+    elif x == 0.0:
+        held = l1 / h - abs(z)
+    return x, held * h
 
 
 @jit
@@ -170,17 +220,10 @@ def visit(spaces, alone, diag, linear, ridge, l1, lower, upper, a, samples, b, r
         for s in range(1, len(spaces)):
             g += read(spaces[s], i)
         h = max(diag[i] + ridge[i] + rho, 1e-300)
-        z = a[i] - g / h
-        target = max(z - l1 / h, 0.0) + min(z + l1 / h, 0.0)
-        x = min(max(target, lower[i]), upper[i])
+        x, held = _target(g, h, l1, a[i], lower[i], upper[i])
         change = x - a[i]
         if change == 0.0:
-            held = 0.0
-            if x == lower[i] or x == upper[i]:
-                held = abs(target - x)
-            elif x == 0.0:
-                held = l1 / h - abs(z)
-            if held * h > limit:
+            if held > limit:
                 m -= 1
                 samples[k] = samples[m]
                 samples[m] = i
@@ -191,6 +234,33 @@ def visit(spaces, alone, diag, linear, ridge, l1, lower, upper, a, samples, b, r
             add(first, i, change)
             for s in range(1, len(spaces)):
                 add(spaces[s], i, change)
+            worst = max(worst, abs(change) * h)
+        k += 1
+    return m, off, worst
+
+
+@jit
+def visit_table(table, which, vector, diag, linear, ridge, l1, lower, upper, a, samples, b, rho, off, limit):
+    """`visit` for one space that is a table and nothing else: a visit is so short that to find its arrays counts."""
+    m, k, worst = len(samples), 0, 0.0
+    v, scale = vector[0], vector[1]
+    while k < m:
+        i = samples[k]
+        row = table[which[i]]
+        g = _dot(row, v) + ridge[i] * a[i] + linear[i] + b + rho * off
+        h = max(diag[i] + ridge[i] + rho, 1e-300)
+        x, held = _target(g, h, l1, a[i], lower[i], upper[i])
+        change = x - a[i]
+        if change == 0.0:
+            if held > limit:
+                m -= 1
+                samples[k] = samples[m]
+                samples[m] = i
+                continue
+        else:
+            a[i] = x
+            off += change
+            _add_row(change, row, scale, v)
             worst = max(worst, abs(change) * h)
         k += 1
     return m, off, worst

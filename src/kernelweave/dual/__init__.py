@@ -14,12 +14,13 @@ from .chunking import Chunking
 from .coordinate import Coordinate
 from .interior import InteriorPoint
 from .newton import Newton
+from .primal import Primal
 from .ridge import Ridge
 from .sets import Sets
 from .smo import SMO, minimise
 
 #: Every dual solver, in the order in which `choose` asks them; the conformance tests read this.
-DUAL_SOLVERS = (ActiveSet, Coordinate, Ridge, Newton, Sets, SMO, Chunking, InteriorPoint)
+DUAL_SOLVERS = (Primal, ActiveSet, Coordinate, Ridge, Newton, Sets, SMO, Chunking, InteriorPoint)
 
 
 def choose(machine: Machine, K: Combined | None = None) -> DualSolver:
@@ -56,7 +57,8 @@ def needs_of(loss: Loss, dual: object, *, ridged: bool = False, n_jobs: int = 1,
     on_all = smooth or bool(loss.dual(np.ones(1), np.ones(1)).free)
     asked = dual != "auto" and dual_kind(dual).matrix_free
     descends = asked if dual != "auto" else not (smooth or ridged)
-    return Needs(n_jobs, on_all, ridged, descends, asked, tol)
+    vectors = not ridged and (asked or dual == "auto")
+    return Needs(n_jobs, on_all, ridged, descends, asked, tol, vectors)
 
 
 def _from_text(text: object) -> DualSolver:
@@ -77,6 +79,7 @@ __all__ = [
     "InteriorPoint",
     "Machine",
     "Newton",
+    "Primal",
     "Ridge",
     "Sets",
     "Trail",

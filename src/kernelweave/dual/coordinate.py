@@ -19,6 +19,8 @@ from .chunking import Chunking
 BURST = 10_000
 #: Passes over the samples between two certificates, at most.
 PASSES = 5
+#: From so many samples on, so many neighbours are visited one after another.
+MANY, NEIGHBOURS = 50_000, 16
 #: The pull of Σ a = total, as a share of the mean of k(x, x).
 PULL = 0.1
 #: The gap of the active samples beside that of all before the step, while that is large and after; and beside what is
@@ -101,24 +103,21 @@ def descend(
     machine: Machine, descent: Descent, a: np.ndarray, intercept: float, tol: float, max_passes: int, seed: int = 0
 ) -> Descended:
     """Return coefficients with a relative gap of at most tol, or the best there is after max_passes."""
-    from .._fast.coordinate import visit
-
     qp, n = machine.qp, len(a)
+    linear = descent.linear(qp.linear, qp.total)
     rho = PULL * float(descent.diag.mean())
     rng = np.random.default_rng(seed)
-    a, b, limit = a.copy(), intercept, np.inf
+    a, limit = a.copy(), np.inf
     descent.set(a)
+    b = intercept + descent.constant(a)
     active = np.arange(n)
     best: Descended | None = None
     for number in range(1, max_passes + 1):
-        active = rng.permutation(active)
+        active = shuffled(active, rng)
         off, worst, kept = float(a.sum()) - qp.total, 0.0, []
         for start in range(0, len(active), BURST):
             some = active[start : start + BURST]
-            m, off, moved = visit(
-                descent.spaces, descent.alone, descent.diag, qp.linear, qp.ridge, qp.l1, qp.lower, qp.upper,
-                a, some, b, rho, off, limit,
-            )  # fmt: skip
+            m, off, moved = descent.visit(linear, qp.ridge, qp.l1, qp.lower, qp.upper, a, some, b, rho, off, limit)
             kept.append(some[:m])
             worst = max(worst, moved)
             if clock.is_over():
@@ -132,11 +131,20 @@ def descend(
             best = found if best is None or found.gap < best.gap else best
             if best.gap <= tol or clock.is_over():
                 break
-            a, b = found.a.copy(), found.intercept
+            a, b = found.a.copy(), found.intercept + descent.constant(found.a)
             if settled or len(active) < 2:  # done with these: look at all of them again
                 active, limit = np.arange(n), np.inf
     assert best is not None
     return best
+
+
+def shuffled(samples: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the samples in random order; of many, a few neighbours at a time, which lie near each other in memory."""
+    if len(samples) < MANY:
+        return rng.permutation(samples)
+    whole = len(samples) // NEIGHBOURS * NEIGHBOURS
+    groups = rng.permutation(np.sort(samples)[:whole].reshape(-1, NEIGHBOURS), axis=0)
+    return np.concatenate([rng.permuted(groups, axis=1).ravel(), np.sort(samples)[whole:]])
 
 
 def _repaired_and_certified(machine: Machine, descent: Descent, a: np.ndarray) -> Descended:

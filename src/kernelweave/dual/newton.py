@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import lapack
 
 from ..gram import Combined
+from ..gram.embedding import Factor
 from ..losses import SmoothLoss
-from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail, best_intercept
 from .interior import can_factor, low_rank
+from .primal import newton_step
 from .ridge import MAX_CHOLESKY, solve_free
 
 #: Steps after which the search goes on in feature space, and after which it ends: a few are what it takes.
@@ -99,7 +100,7 @@ class Newton(DualSolver):
 def _state_of_iterate(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, n_steps: int) -> DualState:
     loss, y, C = machine.loss, machine.y, machine.C
     b = loss.intercept(y, f, C)
-    coef = -C * loss.slope(y, f + b)  # type: ignore[attr-defined]
+    coef = -C * loss.slope(y, f + b)
     return DualState(coef, K.apply(coef), n_steps=n_steps, exact=True, trail=Iterate(a, f, K.weights))
 
 
@@ -112,40 +113,18 @@ def _slope_along(
     machine: Machine, a: np.ndarray, f: np.ndarray, b: float, da: np.ndarray, df: np.ndarray, db: float
 ) -> float:
     """Return the slope of the primal objective along the step; never positive."""
-    slope = machine.C * machine.loss.slope(machine.y, f + b)  # type: ignore[attr-defined]
+    slope = machine.C * machine.loss.slope(machine.y, f + b)
     return min(0.0, float(slope @ (df + db) + da @ f))
 
 
 def in_features(machine: Machine, K: Combined, state: DualState, known: Normal) -> DualState:
     """Return the state after a Newton step on the normal w and the intercept."""
-    loss, y, C, Z, w = machine.loss, machine.y, machine.C, known.Z, known.normal
-    f = Z @ w
-    b = loss.intercept(y, f, C)
-    qp = loss.dual(y, C, f + b)
-    slope, curvature = C * loss.slope(y, f + b), 1.0 / qp.ridge  # type: ignore[attr-defined]
-    ZD = Z * curvature[:, None]
-    mean = ZD.sum(axis=0) / curvature.sum()  # the best change of b for a change d of w is −mean·d − its own slope
-    H = ZD.T @ Z - np.outer(mean, mean) * curvature.sum()
-    H.flat[:: len(w) + 1] += 1.0
-    gradient = w + Z.T @ slope - mean * slope.sum()
-    factor, failed = lapack.dpotrf(H, lower=1, clean=0)
-    length, moved, here, there = (0.0 if failed or not len(w) else 1.0), w, 0.0, 0.0
-    if length:
-        d = -lapack.dpotrs(factor, gradient, lower=1)[0]
-        db = -float(mean @ d) - float(slope.sum() / curvature.sum())
-        here, fall, df = machine.upper(f, b, float(w @ w)), min(0.0, float(gradient @ d)), Z @ d
-        while length > 1e-10:
-            moved = w + length * d
-            there = machine.upper(f + length * df, b + length * db, float(moved @ moved))
-            if there <= here + 1e-4 * length * fall:
-                break
-            length *= 0.5
-        else:
-            moved = w
-    f = Z @ moved
-    coef = -C * loss.slope(y, f + loss.intercept(y, f, C))  # type: ignore[attr-defined]
+    Z, w = Factor(known.Z), known.normal
+    f = Z.times(w)
+    moved, f, b, gain = newton_step(machine, Z, w, f, best_intercept(machine, f, 0.0))
+    coef = -machine.C * machine.loss.slope(machine.y, f + b)
     # coef follows w at the rate C: what is left of its gap once w rests is rounding, and a matter of luck
-    idle = known.idle + 1 if here - there <= IDLE * abs(here) else 0
+    idle = known.idle + 1 if gain <= IDLE else 0
     final = bool(np.array_equal(moved, w)) or state.n_steps >= END or idle >= MAX_IDLE
     trail = replace(known, normal=moved, idle=idle)
     return DualState(coef, K.apply(coef), n_steps=state.n_steps + 1, final=final, exact=True, trail=trail)

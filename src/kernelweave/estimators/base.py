@@ -19,6 +19,7 @@ from ..errors import DataWarning, InputError, TimeLimitError
 from ..gram import Needs, bind, estimate
 from ..kernels import RBF, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
+from ..kernels.low_rank import notes_of, with_landmarks
 from ..kernels.values import same_value
 from ..losses import Loss
 from ..memory import budget_bytes
@@ -105,6 +106,7 @@ class BaseMKL(BaseEstimator):
             kernel, self.widths_ = with_widths(
                 self.base_kernel_, X, machines, deadline, self.random_state, self.scaling, share, budget
             )
+            kernel = with_landmarks(kernel, X)
             listeners.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
             gram = bind(kernel, X, memory=budget, needs=self._needs())
             norm = as_norm(self.norm)
@@ -183,6 +185,7 @@ class BaseMKL(BaseEstimator):
             np.array([s.intercept for result in results for s in result.step.states]),
         )
         self.notes_ = list(terms.notes) + ([] if self.widths_ is None else [self.widths_.note])
+        self.notes_ += notes_of(terms.all_terms)
         for note in {result.stage.note for result in results if result.stage is not None and result.stage.note}:
             self.notes_.append(note)
             warnings.warn(note, DataWarning, stacklevel=4)

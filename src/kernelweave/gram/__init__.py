@@ -15,6 +15,7 @@ from .base import Combined, Gram
 from .cached import CachedGram
 from .definite import check_definite
 from .dense import MAX_GATHERED, DenseGram
+from .dense_features import DenseFeatureGram
 from .diagonal import DiagonalGram
 from .features import FeatureGram
 from .linadd import LinaddGram
@@ -34,6 +35,7 @@ GRAMS: tuple[type[Gram], ...] = (
     LinaddGram,
     FeatureGram,
     WordTableGram,
+    DenseFeatureGram,
     StackedGram,
     TiledGram,
 )
@@ -85,6 +87,7 @@ __all__ = [
     "Bytes",
     "CachedGram",
     "Combined",
+    "DenseFeatureGram",
     "DenseGram",
     "DiagonalGram",
     "FeatureGram",

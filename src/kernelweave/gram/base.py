@@ -16,10 +16,14 @@ from .offer import Bytes, Held, Offer, Room
 
 if TYPE_CHECKING:
     from .coordinates import Coordinates
+    from .embedding import Vectors
     from .prepared import Prepared
 
 #: Bytes of kernel values that are computed at a time where they are not kept.
 BLOCK_BYTES = 64 * 2**20
+
+#: How far a number may be from its rounding to single precision, relative to it.
+ROUNDING = 2.0**-24
 
 #: Samples that the sizes of the terms are taken from.
 SIZE_SAMPLES = 256
@@ -37,6 +41,8 @@ class Gram:
 
     #: True for grams that have a way of their own for the terms that they `take`, which needs no matrix.
     special = False
+    #: True for special grams whose terms go with the others where those get matrices: one more costs little.
+    joins = False
     #: What the gram is capable of.
     held = Held()
     #: Bytes of kernel values that are computed at a time.
@@ -51,8 +57,8 @@ class Gram:
         self._last_coordinates: tuple[np.ndarray, Coordinates] | None = None
 
     @classmethod
-    def takes(cls, term: Kernel) -> bool:
-        """Say whether a special gram has a way of its own for this term."""
+    def takes(cls, term: Kernel, X: Views) -> bool:
+        """Say whether a special gram has a way of its own for this term on samples like these."""
         return False
 
     @classmethod
@@ -197,6 +203,26 @@ class Gram:
     def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Combined:
         """Return the kernel of some samples, whose rows are made as they are needed and kept in so many bytes."""
         raise NotImplementedError
+
+    def vectors(self, weights: np.ndarray) -> Vectors | None:
+        """Return the samples as vectors of a few numbers, whose products are Σ_m weights[m] K_m; None without any."""
+        return None
+
+    def anew(self, m: int, coef: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
+        """Return K_m[at] @ coef without its factor, all rows where None, from values in double precision."""
+        from .dense import evaluation_bytes
+
+        support = support_of(coef)
+        seen = self.X if at is None else self.X.rows(at)
+        term, some = self.terms[m], coef[support]
+        return apply_at(term, self.X.rows(support), some, seen, evaluation_bytes([term], self.n))
+
+    def hidden(self, coef: np.ndarray) -> np.ndarray:
+        """Return how far rounding to single precision may change coef' K_m coef; coef (n, n_columns), no factors."""
+        support = support_of(coef)
+        # rounding changes K_ij by at most r √(K_ii K_jj), r = ROUNDING, and so coef'K coef by r (Σ |coef_i| √K_ii)²
+        roots = np.sqrt(np.maximum(self.diag_each()[:, support], 0.0))
+        return ROUNDING * ((roots @ np.abs(coef[support])) ** 2).sum(axis=1)
 
     def matrix(self, weights: np.ndarray) -> tuple[np.ndarray, float] | None:
         """Return (K, factor) with Σ_m weights[m] K_m = factor · K, or None where it is not held."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import code_matrix
 from ..views import Views
 from .families import Family
+
+if TYPE_CHECKING:
+    from .dense_features import DenseFeatureGram
 
 #: Samples that one compiled call reads or adds: a tenth of a second or so.
 BURST = 10_000
@@ -31,6 +34,8 @@ class Descent:
     #: k(x, x) of every sample, and the part of it that no space has: that of features which no other sample has.
     diag: np.ndarray
     alone: np.ndarray
+    #: What spaces of tables leave out.
+    middles: tuple[Middle, ...] = ()
 
     @classmethod
     def of(cls, space: Any, diag: np.ndarray) -> Descent:
@@ -42,21 +47,51 @@ class Descent:
             stored(space, *part, alone)
         return cls((space,), diag, np.subtract(diag, alone, out=alone))
 
+    @property
+    def alone_in_table(self) -> bool:
+        """Whether one table has all there is."""
+        return len(self.spaces) == 1 and len(self.middles) == 1
+
     def set(self, a: np.ndarray) -> None:
         """Make the normal anew from the coefficients: rounding starts afresh."""
         from .._fast.coordinate import rebuild
 
+        if self.alone_in_table:
+            self.middles[0].set(a)
+            return
         for part in _bursts(len(a)):
             rebuild(self.spaces, a, *part)
+
+    def visit(self, *problem: Any) -> tuple[int, float, float]:
+        """Visit some samples; see `_fast.coordinate.visit`, which takes what comes after the diagonal."""
+        from .._fast.coordinate import visit, visit_table
+
+        if self.alone_in_table:
+            space = self.spaces[0]
+            return visit_table(space.table, space.which, space.vector, self.diag, *problem)
+        return visit(self.spaces, self.alone, self.diag, *problem)
 
     def f(self, a: np.ndarray) -> np.ndarray:
         """Return K a, where the normal is that of a."""
         from .._fast.coordinate import read_all
 
         out = np.empty(len(a))
-        for part in _bursts(len(a)):
-            read_all(self.spaces, self.alone, a, *part, out)
+        if self.alone_in_table:
+            out[:] = self.middles[0].times(self.spaces[0].vector[0])
+        else:
+            for part in _bursts(len(a)):
+                read_all(self.spaces, self.alone, a, *part, out)
+        for middle in self.middles:
+            out += middle.missing(a)
         return out
+
+    def constant(self, a: np.ndarray) -> float:
+        """Return what the spaces leave out of K a for all samples alike, where the normal is that of a."""
+        return sum(middle.constant(float(a.sum())) for middle in self.middles)
+
+    def linear(self, linear: np.ndarray, total: float) -> np.ndarray:
+        """Return the linear part of a problem in the coefficients, with what the spaces leave out of K."""
+        return linear if total == 0.0 else np.sum([linear, *(total * one.drift() for one in self.middles)], axis=0)
 
 
 def _bursts(n: int) -> list[tuple[int, int]]:
@@ -179,6 +214,71 @@ class MatrixCoordinates(Coordinates):
         return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
 
 
+class TableCoordinates(Coordinates):
+    """Samples that are rows of a table: φ less its middle.
+
+    The middle is left out, which is as if every K_m were centred: K a then lacks a constant, and Σ a times `drift`.
+    Descent gets along with that where Σ a is given, and is the quicker for it.
+    """
+
+    def __init__(self, gram: DenseFeatureGram, rows: np.ndarray) -> None:
+        self.gram, self.rows = gram, np.asarray(rows, dtype=np.int64)
+
+    def at(self, weights: np.ndarray) -> Descent:
+        from .._fast.coordinate import nothing, stored
+
+        scales, embedding = self.gram.column_scales(weights), self.gram.embedding
+        vector = np.vstack([np.zeros(embedding.size), scales])
+        n, diag = len(self.rows), np.empty(len(self.rows))
+        space = nothing(n)._replace(table=embedding.table, which=self.rows, vector=vector)
+        for part in _bursts(n):
+            stored(space, *part, diag)
+        return Descent((space,), diag, np.zeros(n), (Middle(space, embedding.middle),))
+
+
+@dataclass
+class Middle:
+    """The middle of the rows of a table, which its space leaves out."""
+
+    space: Any
+    middle: np.ndarray
+
+    def set(self, a: np.ndarray) -> None:
+        """Make the normal anew from the coefficients."""
+        from .._fast.number_tables import table_sums
+
+        total = np.zeros((1, len(self.middle)))
+        for first, last in _bursts(len(a)):
+            table_sums(self.space.table, self.space.which[first:last], a[first:last, None], total)
+        np.multiply(total[0], self.space.vector[1], out=self.space.vector[0])
+
+    def times(self, vector: np.ndarray) -> np.ndarray:
+        """Return (φ − middle)·vector of every sample."""
+        from .._fast.number_tables import table_times
+
+        out = np.empty((len(self.space.which), 1))
+        for first, last in _bursts(len(out)):
+            table_times(self.space.table, self.space.which[first:last], vector[None], out[first:last])
+        return out[:, 0]
+
+    def drift(self) -> np.ndarray:
+        """Return middle·(φ − middle) of every sample."""
+        return self.times(self.space.vector[1] * self.middle)
+
+    def constant(self, total: float) -> float:
+        """Return what the space lacks of K a for all samples alike, where its normal is that of a, and total = Σ a."""
+        vector, scales = self.space.vector
+        return float(self.middle @ vector) + total * float(scales @ self.middle**2)
+
+    def missing(self, a: np.ndarray) -> np.ndarray | float:
+        """Return all that the space lacks of K a."""
+        total = float(a.sum())
+        constant = self.constant(total)
+        if abs(total) <= 1e-9 * float(np.abs(a).sum()):  # nothing but rounding
+            return constant
+        return constant + total * self.drift()
+
+
 class JoinedCoordinates(Coordinates):
     """Several coordinates of the same samples, whose kernels add up.
 
@@ -194,9 +294,8 @@ class JoinedCoordinates(Coordinates):
     def at(self, weights: np.ndarray) -> Descent:
         found = [part.at(weights[terms]) for part, terms in self.parts]
         spaces = tuple(space for one in found for space in one.spaces)
-        return Descent(
-            spaces, np.sum([one.diag for one in found], axis=0), np.sum([one.alone for one in found], axis=0)
-        )
+        diag, alone = (np.sum(each, axis=0) for each in zip(*((one.diag, one.alone) for one in found), strict=True))
+        return Descent(spaces, diag, alone, tuple(middle for one in found for middle in one.middles))
 
 
 def short_letters(n: int, degree: int) -> int:

@@ -7,15 +7,13 @@ import numpy as np
 from .._fast.dense import size_and_skew
 from ..errors import InputError
 from ..kernels import Kernel
-from ..kernels.definite import LANCZOS_STEPS, PSD_TOLERANCE, SINGLE_TOLERANCE, lowest_eigenvalue, some_samples, unproven
+from ..kernels.definite import PSD_TOLERANCE, SINGLE_TOLERANCE, lowest_eigenvalue, some_samples, unproven
 from ..views import Views
 from .base import Gram
 from .dense import DenseGram
 
 #: Samples whose rows are asked for alone, and must be those of the whole matrix.
 FEW = 8
-#: Products with all samples where they are computed anew for each.
-FRESH_STEPS = 4
 
 
 def check_definite(gram: Gram) -> Gram:
@@ -50,11 +48,10 @@ def _check_term(gram: Gram, m: int, term: Kernel) -> None:
             "given with them. Compute what it takes from all samples beforehand."
         )
 
-    def times(v: np.ndarray) -> np.ndarray:
-        return own.apply(v, one)
+    def times(V: np.ndarray) -> np.ndarray:
+        return own.apply(V, one)
 
-    whole, steps = None if n == len(rows) else times, LANCZOS_STEPS if held else FRESH_STEPS
-    lowest = lowest_eigenvalue(K, scale, n, whole, steps, tolerance)
+    lowest = lowest_eigenvalue(K, scale, n, None if n == len(rows) else times, tolerance)
     if lowest < 0:
         raise InputError(
             f"The term {term!r} is not positive semi-definite on these samples: its lowest eigenvalue is about "

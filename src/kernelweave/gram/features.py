@@ -56,7 +56,7 @@ class FeatureGram(Gram):
         self.maps = [FeatureMap(term, X) for term in self.terms] if maps is None else list(maps)
 
     @classmethod
-    def takes(cls, term: Kernel) -> bool:
+    def takes(cls, term: Kernel, X: Views) -> bool:
         return term.gram_kind == "features"
 
     @classmethod

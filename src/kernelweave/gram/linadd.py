@@ -71,7 +71,7 @@ class LinaddGram(Gram):
         self.held = Held(coordinates=frozenset() if shifted else frozenset({"features"}), words=True)
 
     @classmethod
-    def takes(cls, term: Kernel) -> bool:
+    def takes(cls, term: Kernel, X: Views) -> bool:
         return term.gram_kind == "linadd"
 
     @classmethod

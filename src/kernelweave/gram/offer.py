@@ -50,6 +50,8 @@ class Needs:
     no_matrix: bool = False
     #: The relative gap that is wanted: single precision is not good for all of them.
     tol: float = 0.0
+    #: True where the machine may be found from samples that are vectors of a few numbers (`Gram.vectors`).
+    vectors: bool = True
 
 
 @dataclass(frozen=True)

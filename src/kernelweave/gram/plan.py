@@ -113,13 +113,17 @@ def plan(
     """
     room = Room(budget, needs or Needs(), directory)
     terms, n = kernel.terms(X), len(X)
-    groups = _groups(terms)
-    if not any(kind for kind, _ in groups):
-        return Plan((_best(terms, X, room),), n, budget, room.needs.on_all)
+    groups, on_all = _groups(terms, X, room), room.needs.on_all
+    kinds = [kind for kind, _ in groups]
+    if not any(kinds):
+        return Plan((_best(terms, X, room),), n, budget, on_all)
     whole = _best_or_none(terms, X, room)
     reason = _reason_to_part(whole, n, room)
-    if reason is None and not (n > EXPLICIT_SAMPLES and room.needs.descends):
-        return Plan((whole or _best(terms, X, room),), n, budget, room.needs.on_all)
+    joins = [kind is not None and kind.joins for kind in kinds]
+    if whole is not None and _go_together(kinds, whole, room):
+        return Plan((whole,), n, budget, on_all)
+    if reason is None and not (n > EXPLICIT_SAMPLES and (room.needs.descends or all(joins))):
+        return Plan((whole or _best(terms, X, room),), n, budget, on_all)
     offers = [kind.offer(group, X, room) if kind else None for kind, group in groups]
     if reason is None and _are_quicker(offers):
         reason = f"with more than {EXPLICIT_SAMPLES:,} samples, features are read sooner than matrices"
@@ -137,6 +141,12 @@ def _reason_to_part(whole: Offer | None, n: int, room: Room) -> str | None:
     if whole is None or whole.rank > DOUBLE or whole.bytes.peak > room.budget:
         return "matrices of all terms do not fit"
     return f"there are more than {LINADD_SAMPLES:,} samples" if n > LINADD_SAMPLES else None
+
+
+def _go_together(kinds: Sequence[type[Gram] | None], whole: Offer, room: Room) -> bool:
+    """Say whether terms that others join get matrices that fit: then no term is parted from them."""
+    fits = whole.rank <= DOUBLE and whole.bytes.peak <= room.budget and not room.needs.no_matrix
+    return fits and None in kinds and all(kind is None or kind.joins for kind in kinds)
 
 
 def _are_quicker(offers: Sequence[Offer | None]) -> bool:
@@ -169,14 +179,14 @@ def _parted(
     return found.check_words() if descends else found
 
 
-def _groups(terms: Sequence[Kernel]) -> list[tuple[type[Gram] | None, tuple[Kernel, ...]]]:
+def _groups(terms: Sequence[Kernel], X: Views, room: Room) -> list[tuple[type[Gram] | None, tuple[Kernel, ...]]]:
     """Return runs of terms, with the gram that has a way of its own for them, or None."""
     from . import GRAMS  # the registry as it is now
 
-    special = [kind for kind in GRAMS if kind.special]
+    special = [kind for kind in GRAMS if kind.special and (room.needs.vectors or not kind.joins)]
 
     def kind_of(term: Kernel) -> type[Gram] | None:
-        return next((kind for kind in special if kind.takes(term)), None)
+        return next((kind for kind in special if kind.takes(term, X)), None)
 
     return [(kind, tuple(group)) for kind, group in groupby(terms, kind_of)]
 
@@ -212,5 +222,5 @@ def _rows_only(terms: Sequence[Kernel], X: Views, room: Room) -> Offer:
 
 def unheld(terms: Sequence[Kernel], X: Views, room: Room) -> Gram:
     """Return terms on samples that are only multiplied with others: nothing is held, and nothing computed."""
-    groups = _groups(terms)
+    groups = _groups(terms, X, room)
     return joined([kind.bound(group, X, room) if kind else _rows_only(group, X, room).make() for kind, group in groups])

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels import Kernel
-from ..views import Views
-from .base import Gram, apply_at, support_of
-from .dense import evaluation_bytes
-
-#: How far a number may be from its rounding to single precision, relative to it.
-ROUNDING = 2.0**-24
+from .base import Gram, support_of
 
 
 def safe_quad(gram: Gram, coef: np.ndarray, *, exact: bool = False) -> np.ndarray:
@@ -24,14 +18,10 @@ def safe_quad(gram: Gram, coef: np.ndarray, *, exact: bool = False) -> np.ndarra
     if not rough:
         return quad
     support = support_of(columns)
-    X, some = gram.X.rows(support), columns[support]
-    # rounding changes K_ij by at most r √(K_ii K_jj), r = ROUNDING, and so coef'K coef by r (Σ |coef_i| √K_ii)²
-    roots = np.sqrt(np.maximum(gram.only(rough).diag_each()[:, support], 0.0))
-    hidden = ROUNDING * ((roots @ np.abs(some)) ** 2).sum(axis=1)
+    hidden = gram.only(rough).hidden(columns)
     for m, most in zip(rough, hidden, strict=True):
-        term = gram.terms[m]
-        if exact and not term.stored:
-            quad[m] = gram.factors[m] * float((_anew(term, X, some, X, gram.n) * some).sum())
+        if exact and not gram.terms[m].stored:
+            quad[m] = gram.factors[m] * float((gram.anew(m, columns, support) * columns[support]).sum())
         else:
             quad[m] += gram.factors[m] * most
     return quad
@@ -47,13 +37,7 @@ def exact_apply(gram: Gram, coef: np.ndarray, weights: np.ndarray) -> np.ndarray
         return gram.apply(coef, weights)
     as_held = weights.copy()
     as_held[anew] = 0.0
-    support, out = support_of(coef.reshape(gram.n, -1)), gram.apply(coef, as_held)
-    X, some = gram.X.rows(support), coef[support]
+    out = gram.apply(coef, as_held)
     for m in anew:
-        out += weights[m] * gram.factors[m] * _anew(gram.terms[m], X, some, gram.X, gram.n)
+        out += weights[m] * gram.factors[m] * gram.anew(m, coef)
     return out
-
-
-def _anew(term: Kernel, X: Views, coef: np.ndarray, at: Views, n: int) -> np.ndarray:
-    """Return k(at, X) @ coef, from values that are evaluated as those of the matrix of n samples were."""
-    return apply_at(term, X, coef, at, evaluation_bytes([term], n))

@@ -70,6 +70,14 @@ class StackedGram(Gram):
                 out[where] = gram.apply_some(picked[where] - (end - gram.n_terms), at, coef)
         return out
 
+    def anew(self, m: int, coef: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
+        of = int(np.searchsorted(self._ends, m, side="right"))
+        gram = self.grams[of]
+        return gram.anew(m - int(self._ends[of]) + gram.n_terms, coef, at)
+
+    def hidden(self, coef: np.ndarray) -> np.ndarray:
+        return np.concatenate([gram.hidden(coef) for gram in self.grams])
+
     def sampled(self, rows: np.ndarray) -> Gram | None:
         parts = [gram.sampled(rows) for gram in self.grams]
         return None if any(part is None for part in parts) else StackedGram([p for p in parts if p is not None])

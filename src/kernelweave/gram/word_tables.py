@@ -121,7 +121,7 @@ class WordTableGram(Gram):
         self.parts = list(parts or ([TablePiece.of(piece, X) for piece in pieces(term, X)] for term in self.terms))
 
     @classmethod
-    def takes(cls, term: Kernel) -> bool:
+    def takes(cls, term: Kernel, X: Views) -> bool:
         return term.gram_kind in (PAIRS, ONLY_PAIRS)
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..errors import InputError, ModelFormatError
 from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL
 from ..kernels import Kernel, parse
+from ..kernels.low_rank import low_ranks
 from ..memory import budget_bytes
 from ..views import Views
 from .archive import arrays_budget, read_archive, write_archive
@@ -133,6 +134,8 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }
     if manifest["kernel"] != (learned := repr(fitted.kernel)):
         manifest["base_kernel"] = learned
+    kept = _landmarks(fitted.terms, used, packer)
+    manifest |= {"landmarks": kept} if kept else {}
     support = model.support_.astype(np.min_scalar_type(int(model.support_.max(initial=0))))
     fixed = {"support.npy": support, "dual_coef.npy": model.dual_coef_, "intercept.npy": model.intercept_}
     trained = model.trained_
@@ -140,6 +143,21 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         manifest["trained"] = {name: getattr(trained, name) for name in ("n_samples", "n_distinct", "target")}
         fixed |= {} if trained.hashes is None else {"trained.npy": trained.hashes}
     return manifest, fixed | packer.arrays
+
+
+def _landmarks(terms: Sequence[Kernel], used: Iterable[int], packer: Packer) -> list[dict[str, Any]]:
+    """Return the landmarks of the used terms, in the order in which the terms have them."""
+    return [
+        {
+            "term": int(m),
+            "rows": packer.keep(known.rows),
+            "lost": known.lost,
+            "data": packer.pack(known.views, _distinct(list(requests_of(one.kernel, known.views)))),
+        }
+        for m in used
+        for one in low_ranks(terms[m])
+        for known in [one.known]
+    ]
 
 
 def _distinct(requests: list[Request]) -> list[Request]:

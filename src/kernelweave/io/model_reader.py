@@ -20,6 +20,7 @@ from ..kernels.values import same_value
 from ..mkl.widths import Widths
 from ..views import Views
 from .kept import NotKept
+from .landmarks import kept_landmarks, terms_at
 from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
 from .support import Unpacker
 
@@ -53,9 +54,8 @@ class StoredModel:
         keys |= {"classes": (dict, NoneType), "n_support": int, "terms": list, "weights": list, "scales": list}
         keys |= {"matrices": dict, "data": dict, "attributes": dict, "training": dict}
         trained = self.manifest.pop("trained", None)  # which files of the first version do not have
-        base = self.manifest.pop(
-            "base_kernel", None
-        )  # nor those of the second, whose kernels learned nothing but weights
+        base = self.manifest.pop("base_kernel", None)  # of kernels that learned more than weights
+        landmarks = self.manifest.pop("landmarks", [])  # of models with LowRank
         fields(self.manifest, "model.json", **keys)
         if characters(self.manifest) > MAX_CHARACTERS:
             raise damaged("its arrays of strings are too large")
@@ -66,10 +66,13 @@ class StoredModel:
         machines = self._machines(unpacker, n_machines)
         model.trained_ = self._trained(trained, unpacker)
         support = unpacker.unpack(self.manifest["data"])
+        kept = kept_landmarks(landmarks, unpacker)
         if unpacker.arrays:
             raise damaged(f"nothing uses its array {sorted(unpacker.arrays)[0]!r}")
         self._columns(model, support)
-        model.restore(*self._terms(model, support, matrices, n_machines), support, *machines)
+        terms, scales, weights = self._terms(model, support, matrices, n_machines)
+        terms = terms_at(terms, np.flatnonzero(weights.any(axis=0)) if len(support) else (), kept, self.memory)
+        model.restore(terms, scales, weights, support, *machines)
         self._training(model)
         self._check_matrices(model, matrices)
         return model

@@ -73,7 +73,8 @@ class Packer:
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
 
-    def _keep(self, array: np.ndarray) -> str:
+    def keep(self, array: np.ndarray) -> str:
+        """Return the name under which an array is kept."""
         name = f"support/{len(self.arrays)}.npy"
         self.arrays[name] = array
         return name
@@ -85,7 +86,7 @@ class Packer:
         if not wanted:
             return {"kind": "unread"}
         text = any(leaf.reads == "sequences" for _, leaf in wanted)
-        if isinstance(X, ArrayViews) and X.data.ndim == 2 and not text:
+        if isinstance(X, ArrayViews) and X.data.ndim == 2 and not text and _has_no_names(X):
             return self._matrix(X.data)
         return self._columns(X, wanted)
 
@@ -103,8 +104,8 @@ class Packer:
         if data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
             data = finite_matrix(data, gaps=True)
         if not sparse.issparse(data):
-            return {"kind": "matrix", "values": self._keep(np.asarray(data))}
-        kept = {name: self._keep(getattr(data, name)) for name in ("data", "indices", "indptr")}
+            return {"kind": "matrix", "values": self.keep(np.asarray(data))}
+        kept = {name: self.keep(getattr(data, name)) for name in ("data", "indices", "indptr")}
         return {"kind": "csr", "width": int(data.shape[1]), **kept}
 
     def _columns(self, X: Views, wanted: list[Request]) -> dict[str, Any]:
@@ -128,7 +129,7 @@ class Packer:
             self._sequences(found, [name for name, one in column.sequences.items() if one.alphabet == alphabet])
             for alphabet, found in distinct.items()
         ]
-        values = None if column.values is None else self._keep(column.values)
+        values = None if column.values is None else self.keep(column.values)
         return {"position": position, "values": values, "sequences": sequences}
 
     def _sequences(self, found: SequenceSet, asked: list[Any]) -> dict[str, Any]:
@@ -138,9 +139,9 @@ class Packer:
             "asked": [name for name in asked if isinstance(name, str)],
             "length": found.length,
             "packed": found.packed,
-            "letters": self._keep(small.buffer),
-            "offsets": None if found.length is not None else self._keep(found.offsets),
-            "unknown": self._keep(small.unknown) if small.packed and small.unknown.size else None,
+            "letters": self.keep(small.buffer),
+            "offsets": None if found.length is not None else self.keep(found.offsets),
+            "unknown": self.keep(small.unknown) if small.packed and small.unknown.size else None,
             "notes": {name: getattr(found.notes, name) for name in _NOTES},
         }
 
@@ -156,6 +157,11 @@ def _labels(X: Views) -> Any:
                 "Rename it and fit again, or pickle the model."
             )
     return list(X.labels)
+
+
+def _has_no_names(X: ArrayViews) -> bool:
+    """Say whether the columns of a matrix are numbered as they stand: those that were chosen keep their numbers."""
+    return sparse.issparse(X.data) or X.labels == tuple(range(len(X.labels)))
 
 
 def _is_single(X: Views) -> bool:

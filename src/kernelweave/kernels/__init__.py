@@ -11,6 +11,7 @@ from .expression import as_kernel, parse
 from .gapped import GappedKmer
 from .gaussian import Gaussian
 from .identity import Identity
+from .low_rank import LowRank
 from .matern import Matern
 from .mismatch import Mismatch
 from .normalized import Normalized
@@ -32,7 +33,7 @@ KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identit
 KERNELS += (Matern, Periodic, Cosine, Chi2, Tanimoto, Categorical, Ordinal)
 KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
 #: Every kernel around a kernel that is typed as a call, or the function that makes it.
-WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature, Gaussian)
+WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature, Gaussian, LowRank)
 
 __all__ = [
     "KERNELS",
@@ -53,6 +54,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "LocalityImproved",
+    "LowRank",
     "Matern",
     "Mismatch",
     "Normalized",

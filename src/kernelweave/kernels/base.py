@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from ..errors import InputError
 from ..views import Columns, Views, as_views
+from .embedding import Embeddable
 from .pieces import Piece
 from .values import hashable, limited, real_number, same_value, shown, typed
 
@@ -22,7 +23,7 @@ PAIRS, ONLY_PAIRS = "pairs", "only pairs"
 SUM, PRODUCT, ATOM = 1, 2, 3
 
 
-class Kernel(BaseEstimator):
+class Kernel(Embeddable, BaseEstimator):
     """A similarity of two samples: symmetric and positive semi-definite.
 
     Subclasses are dataclasses that say `compute` (and, where it is cheaper than the
@@ -34,8 +35,8 @@ class Kernel(BaseEstimator):
     reads = "anything"
     #: True where `compute(X, None)` hands out a matrix that already exists.
     stored = False
-    #: How `bind` may keep the kernel without its matrix: "linadd", "features", `PAIRS` where words have so many
-    #: features that comparing them in pairs is better, `ONLY_PAIRS` where they have none, or "dense" where it may not.
+    #: How `bind` may keep the kernel without its matrix: "linadd", "features", "vectors", `PAIRS` where words have so
+    #: many features that comparing them in pairs is better, `ONLY_PAIRS` where they have none, or "dense".
     gram_kind = "dense"
     #: True where a class is positive semi-definite by construction; others, subclasses too, are tried on the data.
     definite = False
@@ -109,6 +110,14 @@ class Kernel(BaseEstimator):
     def takes_gaps(self) -> bool:
         """Whether some of the numbers may be missing."""
         return any(kernel.takes_gaps for kernel in self.inside)
+
+    def made_of(self, inside: tuple[Kernel, ...]) -> Kernel:
+        """Return the same expression with other kernels inside."""
+        return replace(self, kernels=inside) if hasattr(self, "kernels") else replace(self, kernel=inside[0])
+
+    def seen(self, X: Views) -> Views:
+        """Return the samples as the kernels inside see them."""
+        return X
 
     def leaves(self) -> Iterator[Kernel]:
         """Yield the kernels at the ends of the expression."""
@@ -387,8 +396,9 @@ class On(ClearWrapper):
 
 
 def joint_kind(kinds: Sequence[str]) -> str:
-    """Return how several kernels may be kept as one: features lie side by side, and so do pairs of words."""
-    for together, kind in (({PAIRS}, PAIRS), ({PAIRS, ONLY_PAIRS}, ONLY_PAIRS), ({PAIRS, "features"}, "features")):
+    """Return how several kernels may be kept as one: features, vectors and pairs of words lie side by side."""
+    ways = (({PAIRS}, PAIRS), ({PAIRS, ONLY_PAIRS}, ONLY_PAIRS), ({PAIRS, "features"}, "features"))
+    for together, kind in (*ways, ({"vectors"}, "vectors")):
         if together.issuperset(kinds):
             return kind
     return "dense"  # other ways to do without a matrix are for one kernel at a time

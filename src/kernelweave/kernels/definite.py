@@ -13,9 +13,10 @@ PSD_TOLERANCE = 1e-8
 #: The same for numbers in single precision.
 SINGLE_TOLERANCE = 1e-6
 #: Up to this many samples a Cholesky factor proves that no eigenvalue is negative; of more, a random part is proven.
-MAX_PROVEN = 4_000
-#: Products with all samples that look for a negative eigenvalue where the proof covers a part only.
-LANCZOS_STEPS = 24
+MAX_PROVEN = 2_000
+#: Passes over the whole matrix that look for a negative eigenvalue where the proof covers a part only, and the vectors
+#: that each of them multiplies: as many as memory delivers numbers for.
+PASSES, WIDTH = 2, 16
 
 
 def unproven(kernel: Kernel) -> list[Kernel]:
@@ -36,12 +37,11 @@ def lowest_eigenvalue(
     scale: float,
     n: int | None = None,
     times: Callable[[np.ndarray], np.ndarray] | None = None,
-    steps: int = LANCZOS_STEPS,
     tolerance: float = PSD_TOLERANCE,
 ) -> float:
     """Return 0 where no eigenvalue is found below −tolerance · scale · √n, and otherwise about the lowest.
 
-    A Cholesky factor of K proves it for K. Where K is a part of the n samples, `steps` products with the whole matrix
+    A Cholesky factor of K proves it for K. Where K is a part of the n samples, a few products with the whole matrix
     look for what the part does not show; that finds large negative eigenvalues, and proves nothing where it finds none.
 
     Parameters
@@ -51,7 +51,7 @@ def lowest_eigenvalue(
     scale : float
         Largest absolute value of the matrix.
     n, times
-        The number of samples, and v -> whole matrix @ v, where K is a part.
+        The number of samples, and V -> whole matrix @ V for V of shape (n, WIDTH), where K is a part.
     """
     from scipy import linalg
 
@@ -61,7 +61,7 @@ def lowest_eigenvalue(
     allowed = tolerance * scale * (n or m) ** 0.5
     shifted = np.array(K, dtype=np.float64)
     shifted.flat[:: m + 1] += allowed
-    searched = 0.0 if times is None else _ritz_value(times, n or m, steps)
+    searched = 0.0 if times is None else _ritz_value(times, n or m)
     try:
         linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
@@ -78,18 +78,16 @@ def _lowest(K: np.ndarray) -> float:
     return float(eigsh(K, k=1, which="SA", tol=1e-3, v0=np.ones(len(K)))[0][0])
 
 
-def _ritz_value(times: Callable[[np.ndarray], np.ndarray], n: int, steps: int) -> float:
-    """Return the lowest Rayleigh quotient that a few steps of Lanczos see: never below the lowest eigenvalue."""
-    q = np.random.default_rng(0).normal(size=n)
-    basis = np.empty((min(steps, n), n))
-    projected = np.zeros((len(basis), len(basis)))
-    for j in range(len(basis)):
-        basis[j] = q / np.linalg.norm(q)
-        q = times(basis[j])
-        projected[: j + 1, j] = projected[j, : j + 1] = basis[: j + 1] @ q
-        size = np.linalg.norm(q)
+def _ritz_value(times: Callable[[np.ndarray], np.ndarray], n: int, passes: int = PASSES, width: int = WIDTH) -> float:
+    """Return the lowest Rayleigh quotient that a few steps of block Lanczos see: never below the lowest eigenvalue."""
+    Q = np.random.default_rng(0).normal(size=(n, min(width, n)))
+    basis, images = np.empty((n, 0)), np.empty((n, 0))
+    for _ in range(passes):
         for _ in range(2):  # twice is enough for vectors that are orthogonal to rounding
-            q = q - basis[: j + 1].T @ (basis[: j + 1] @ q)
-        if np.linalg.norm(q) <= 1e-12 * size or size == 0.0:
-            return float(np.linalg.eigvalsh(projected[: j + 1, : j + 1])[0])
-    return float(np.linalg.eigvalsh(projected)[0])
+            Q = np.linalg.qr(Q - basis @ (basis.T @ Q))[0]
+        basis, Q = np.hstack([basis, Q]), times(Q)
+        images = np.hstack([images, Q])
+        if basis.shape[1] + Q.shape[1] > n:
+            break
+    projected = basis.T @ images
+    return float(np.linalg.eigvalsh(0.5 * (projected + projected.T))[0])

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..views import Views
 from .base import Kernel
-from .definite import PSD_TOLERANCE, lowest_eigenvalue, some_samples
+from .definite import PSD_TOLERANCE, SINGLE_TOLERANCE, lowest_eigenvalue, some_samples
 from .values import shown
 
 
@@ -27,13 +27,14 @@ class Precomputed(Kernel):
     Parameters
     ----------
     K : array of shape (n_rows, n_train), n_rows ≥ n_train
-        Never copied, not even by `sklearn.base.clone`.
+        Never copied, not even by `sklearn.base.clone`, in double or in single precision; also one that
+        ``numpy.load(path, mmap_mode="r")`` maps from a file.
     name : str or None
         How it prints; by default a short digest of its content.
     psd : {"error", "clip", "ignore"}
         What to do with a matrix that has negative eigenvalues: refuse it, set them to zero,
-        or go on (solvers still end, but the certificate no longer holds). Up to 4,000 training samples are proven
-        to have none; of more, a random part of 4,000 is, and a search over all finds large ones.
+        or go on (solvers still end, but the certificate no longer holds). Up to 2,000 training samples are proven
+        to have none; of more, a random part of 2,000 is, and a search over all finds large ones in two passes.
 
     Examples
     --------
@@ -147,11 +148,13 @@ def _checked(K: Any, psd: str, name: str) -> np.ndarray:
     if K.dtype not in (np.float64, np.float32):
         K = K.astype(np.float64)
     train = K[: K.shape[1]]
+    # what rounding to single precision leaves is asked to be clipped where clipping is asked for
+    tolerance = SINGLE_TOLERANCE if K.dtype == np.float32 else PSD_TOLERANCE
     scale, skew = size_and_skew(train)
     if not np.isfinite(scale) or not np.isfinite(K[K.shape[1] :]).all():
         row, column = np.argwhere(~np.isfinite(K))[0]
         raise InputError(f"{name} holds NaN or infinity, first at K[{row}, {column}].")
-    if skew > PSD_TOLERANCE * scale:
+    if skew > tolerance * scale:
         raise InputError(
             f"{name} is not symmetric: |K - K'| reaches {skew:.3g}. Use (K + K.T) / 2 if that is what you mean."
         )
@@ -159,7 +162,8 @@ def _checked(K: Any, psd: str, name: str) -> np.ndarray:
         return K
     rows, n = some_samples(len(train)), len(train)
     part = train if len(rows) == n else train[np.ix_(rows, rows)]
-    lowest = lowest_eigenvalue(part, scale, n, None if part is train else lambda v: train @ v.astype(train.dtype))
+    whole = None if part is train else lambda V: np.asarray(train @ V.astype(train.dtype), dtype=np.float64)
+    lowest = lowest_eigenvalue(part, scale, n, whole, tolerance if psd == "error" else PSD_TOLERANCE)
     if lowest >= 0:
         return K
     if psd == "clip":

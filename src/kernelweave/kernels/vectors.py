@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy import sparse
 from ..errors import InputError
 from ..views import Views
 from .base import Kernel
+from .embedding import MAX_SIZE, monomials
 from .forms import DISTANCES, PRODUCTS, SQUARES, Form
 from .gaps import expected_rbf, expected_rbf_diag
 from .values import MAX_POWER, real_number, real_numbers, shown
@@ -58,6 +60,7 @@ class Linear(VectorKernel):
     """k(x, y) = x·y."""
 
     definite = True
+    gram_kind = "vectors"
 
     def form(self, n_columns: int) -> Form:
         return Form(PRODUCTS, 1.0, degree=1)
@@ -67,6 +70,12 @@ class Linear(VectorKernel):
 
     def within(self, A: Any) -> np.ndarray:
         return squares(A)
+
+    def embedding_size(self, X: Views) -> int | None:
+        return _few_columns(X, lambda d: d)
+
+    def embed(self, X: Views) -> np.ndarray:
+        return np.asarray(X.matrix())
 
 
 @dataclass(eq=False, repr=False)
@@ -89,6 +98,10 @@ class Polynomial(VectorKernel):
     definite = True
     always_shown = ("degree",)
 
+    @property
+    def gram_kind(self) -> str:  # type: ignore[override]
+        return "vectors" if self.degree == 2 else "dense"
+
     def form(self, n_columns: int) -> Form:
         degree, coef0 = self._checked()
         return Form(PRODUCTS, _gamma(self, n_columns), coef0, degree)
@@ -98,6 +111,14 @@ class Polynomial(VectorKernel):
 
     def within(self, A: Any) -> np.ndarray:
         return self._power(squares(A), A.shape[1])
+
+    def embedding_size(self, X: Views) -> int | None:
+        return _few_columns(X, lambda d: (d + 1) * (d + 2) // 2) if self.degree == 2 else None
+
+    def embed(self, X: Views) -> np.ndarray:
+        A = np.asarray(X.matrix())
+        _, coef0 = self._checked()
+        return monomials(A, _gamma(self, A.shape[1]), coef0)
 
     def _checked(self) -> tuple[int, float]:
         if not (isinstance(self.degree, numbers.Integral) and 1 <= self.degree <= MAX_POWER):
@@ -183,6 +204,12 @@ class Laplacian(VectorKernel):
 
     def within(self, A: Any) -> np.ndarray:
         return np.ones(A.shape[0])
+
+
+def _few_columns(X: Views, size: Callable[[int], int]) -> int | None:
+    """Return how many numbers φ has, which depends on the columns; None where they are sparse, or that is too many."""
+    A = X.rows(np.arange(min(1, len(X)))).matrix()
+    return None if sparse.issparse(A) or size(A.shape[1]) > MAX_SIZE else size(A.shape[1])
 
 
 def _gamma(kernel: RBF | Laplacian | Polynomial, n_columns: int) -> float:

@@ -49,6 +49,8 @@ class Loss:
     reads: ClassVar[str]
     #: True where the dual's only trace of C is the ridge 1/(2C), so that C can be learned as a weight.
     quadratic: ClassVar[bool] = False
+    #: True where the loss has a slope everywhere, and a curvature almost everywhere (`slope`, `curvature`).
+    differentiable: ClassVar[bool] = False
     #: What Σ a must be: the factor of the intercept in the objective.
     total: float = 0.0
 
@@ -66,6 +68,14 @@ class Loss:
 
     def intercept(self, y: np.ndarray, f: np.ndarray, C: np.ndarray) -> float:
         """Return the b that minimises Σ_i C_i value(y_i, f_i + b) + total · b."""
+        raise NotImplementedError
+
+    def slope(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the derivative in f, where there is one."""
+        raise NotImplementedError
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the second derivative in f, where there is one."""
         raise NotImplementedError
 
     def check(self, y: np.ndarray) -> None:

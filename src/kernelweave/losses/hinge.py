@@ -32,9 +32,16 @@ class SquaredHinge(Loss):
     name = "squared_hinge"
     reads = "labels"
     quadratic = True
+    differentiable = True
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         return np.maximum(0.0, 1.0 - y * f) ** 2
+
+    def slope(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return -2.0 * y * np.maximum(0.0, 1.0 - y * f)
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return 2.0 * (y * f < 1.0)
 
     def dual(self, y: np.ndarray, C: np.ndarray, f: np.ndarray | None = None) -> BoxQP:
         lower, upper = np.where(y > 0, 0.0, -np.inf), np.where(y > 0, np.inf, 0.0)

@@ -45,9 +45,16 @@ class Squared(Loss):
     name = "squared"
     reads = "numbers"
     quadratic = True
+    differentiable = True
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         return (y - f) ** 2
+
+    def slope(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return 2.0 * (f - y)
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return np.full(len(f), 2.0)
 
     def dual(self, y: np.ndarray, C: np.ndarray, f: np.ndarray | None = None) -> BoxQP:
         n = len(y)

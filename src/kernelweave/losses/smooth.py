@@ -17,6 +17,10 @@ MIN_CURVATURE = 1e-10
 TINY_CURVATURE = 1e-24
 
 
+#: What adding up many numbers may leave of a sum that is zero, as a share of what was added.
+ROUNDING = 1e-15
+
+
 class SmoothLoss(Loss):
     """A strictly convex differentiable loss, met by a few quadratic models.
 
@@ -25,13 +29,7 @@ class SmoothLoss(Loss):
     conjugate, so the models only have to be good, not right.
     """
 
-    def slope(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return l'(f)."""
-        raise NotImplementedError
-
-    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return l''(f)."""
-        raise NotImplementedError
+    differentiable = True
 
     def conjugate_each(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """Return sup_f (slope · f − l(f)) per sample."""
@@ -48,9 +46,17 @@ class SmoothLoss(Loss):
 
     def intercept(self, y: np.ndarray, f: np.ndarray, C: np.ndarray) -> float:
         def slope(b: float) -> tuple[float, float]:
-            return float(C @ self.slope(y, f + b)), float(C @ self.curvature(y, f + b))
+            first, second = self.derivatives(y, f + b)
+            first *= C
+            total = float(first.sum())
+            # the rounding of a sum is no reason to search on
+            return 0.0 if abs(total) <= ROUNDING * float(np.abs(first).sum()) else total, float(C @ second)
 
         return rising_root(slope, 0.0, 1.0 + float(np.ptp(f)))
+
+    def derivatives(self, y: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return l'(f) and l''(f); both are the caller's to change."""
+        return np.array(self.slope(y, f)), np.array(self.curvature(y, f))
 
 
 class SmoothHinge(SmoothLoss):
@@ -80,6 +86,10 @@ class SmoothHinge(SmoothLoss):
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         z = self.sigma * (self._margin - y * f)
         return self.sigma * expit(z) * expit(-z)
+
+    def derivatives(self, y: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        share = expit(self.sigma * (self._margin - y * f))
+        return -y * share, self.sigma * share * (1.0 - share)
 
     def conjugate_each(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         given = -y * slope

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
 from ..dual import UNLIMITED, DualSolver, DualState, Machine
-from ..gram import CachedGram, Combined, DenseGram, Gram, LinaddGram
-from ..kernels import RBF, Linear, WeightedDegree
+from ..gram import CachedGram, Combined, DenseFeatureGram, DenseGram, Gram, LinaddGram
+from ..kernels import RBF, Linear, Polynomial, WeightedDegree
 from ..losses import LOSSES, BoxQP, Loss, SmoothLoss
 from ..mkl import Problem, Result, Solver, run
 from ..norms import LpNorm, Polyhedral, Simplex, WeightNorm
@@ -30,6 +30,12 @@ def word_gram(seed: int = 0) -> Gram:
     letters = np.random.default_rng(seed).choice(list("ACGT"), (N, 6))
     X = as_views(["".join(row) for row in letters])
     return LinaddGram(WeightedDegree(degree=3).split("degree").terms(X), X)
+
+
+def vector_gram(seed: int = 0) -> Gram:
+    """Return three terms whose vectors are written out, on a few samples away from the origin."""
+    X = as_views(np.random.default_rng(seed).standard_normal((N, 3)) + 1.0)
+    return DenseFeatureGram([Polynomial(degree=2), Linear().on([0, 1]), Polynomial(degree=2).on([1, 2])], X)
 
 
 def small_machine(loss: Loss, seed: int = 0, size: float = 1.0) -> Machine:
@@ -86,7 +92,8 @@ def check_dual_solver(solver: DualSolver) -> None:
     """Check that a dual solver closes the gap of every machine it says it fits.
 
     Every registered loss is tried, for small and large C, on a gram that holds its matrix, on one that computes
-    rows, and on one of listed features; optimum and feasibility are compared with general-purpose optimisation.
+    rows, on one of listed features and on one of vectors; optimum and feasibility are compared with general-purpose
+    optimisation.
 
     Parameters
     ----------
@@ -104,7 +111,7 @@ def check_dual_solver(solver: DualSolver) -> None:
     >>> check_dual_solver(SMO())
     """
     cases = [small_machine(kind(), seed, size) for kind in LOSSES for seed, size in enumerate((0.1, 1.0, 10.0))]
-    grams = [small_gram(1), small_gram(1, CachedGram), word_gram(1)]
+    grams = [small_gram(1), small_gram(1, CachedGram), word_gram(1), vector_gram(1)]
     kernels = [gram.at(np.array([0.5, 0.3, 0.2])) for gram in grams]
     fitting = [(machine, K) for machine in cases for K in kernels if solver.fits(machine, K)]
     assert fitting, f"{type(solver).__name__}: fits no loss of the registry"
