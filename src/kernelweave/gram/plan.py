@@ -31,6 +31,8 @@ class Plan:
     """How the terms of a kernel are held: one row for each group of terms, in their order."""
 
     rows: tuple[Offer, ...]
+    #: Why so, for people.
+    why: str
     n: int
     budget: int
     #: True for machines that rest on all samples.
@@ -113,23 +115,28 @@ def plan(
     """
     room = Room(budget, needs or Needs(), directory)
     terms, n = kernel.terms(X), len(X)
-    groups, on_all = _groups(terms, X, room), room.needs.on_all
+    groups = _groups(terms, X, room)
     kinds = [kind for kind, _ in groups]
     if not any(kinds):
-        return Plan((_best(terms, X, room),), n, budget, on_all)
+        return _together(_best(terms, X, room), n, room)
     whole = _best_or_none(terms, X, room)
     reason = _reason_to_part(whole, n, room)
     joins = [kind is not None and kind.joins for kind in kinds]
     if whole is not None and _go_together(kinds, whole, room):
-        return Plan((whole,), n, budget, on_all)
+        return _together(whole, n, room)
     if reason is None and not (n > EXPLICIT_SAMPLES and (room.needs.descends or all(joins))):
-        return Plan((whole or _best(terms, X, room),), n, budget, on_all)
+        return _together(whole or _best(terms, X, room), n, room)
     offers = [kind.offer(group, X, room) if kind else None for kind, group in groups]
     if reason is None and _are_quicker(offers):
         reason = f"with more than {EXPLICIT_SAMPLES:,} samples, features are read sooner than matrices"
     if reason is None or not any(offers):
-        return Plan((whole or _best(terms, X, room),), n, budget, room.needs.on_all)
+        return _together(whole or _best(terms, X, room), n, room)
     return _parted([group for _, group in groups], offers, X, room, reason)
+
+
+def _together(offer: Offer, n: int, room: Room) -> Plan:
+    """Return the plan that holds all terms in one way."""
+    return Plan((offer,), offer.why, n, room.budget, room.needs.on_all)
 
 
 def _reason_to_part(whole: Offer | None, n: int, room: Room) -> str | None:
@@ -175,7 +182,7 @@ def _parted(
         else:
             rows.append(_best(group, X, left))
             left = left.less(rows[-1].bytes.held)
-    found = Plan(tuple(rows), len(X), room.budget, room.needs.on_all, parted=True, descends=descends)
+    found = Plan(tuple(rows), reason, len(X), room.budget, room.needs.on_all, parted=True, descends=descends)
     return found.check_words() if descends else found
 
 
