@@ -14,6 +14,23 @@ from .errors import InputError, InputTypeError
 MAX_SIZE = 1e150
 
 
+def check_sound(X: Any) -> None:
+    """Refuse arrays that hide some of their values, and sparse matrices whose places lie outside of them."""
+    if np.ma.is_masked(X):
+        raise InputError("X is a masked array that hides some values; fill them (X.filled(...)) or drop the rows.")
+    if sparse.issparse(X) and hasattr(X, "check_format"):  # compiled loops believe the places, whatever they are
+        try:
+            X.check_format(full_check=True)
+        except (ValueError, IndexError) as error:
+            raise InputError(f"X is no valid sparse matrix: {error}.") from None
+
+
+def check_size(values: np.ndarray, name: str) -> None:
+    """Refuse numbers whose squares would overflow."""
+    if values.size and max(values.max(), -values.min()) > MAX_SIZE:
+        raise InputError(f"{name} reaches {np.abs(values).max():.2g}, too large to be squared; scale it first.")
+
+
 def column_numbers(column: Any, name: Hashable) -> np.ndarray:
     """Return a column of a table as float64, or say what in it is not a finite number."""
     try:
@@ -26,7 +43,7 @@ def column_numbers(column: Any, name: Hashable) -> np.ndarray:
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(f"Column {name!r} contains NaN, null or infinity (first at row {row}); fill or drop it first.")
-    _check_size(values, f"Column {name!r}")
+    check_size(values, f"Column {name!r}")
     return values
 
 
@@ -49,12 +66,5 @@ def finite_matrix(X: Any) -> np.ndarray | sparse.csr_array:
     if not np.isfinite(values).all():
         where = "" if sparse.issparse(X) else " (first at row {}, column {})".format(*np.argwhere(~np.isfinite(X))[0])
         raise InputError(f"Input X contains NaN or infinity{where}; fill or drop those samples first.")
-    _check_size(values, "Input X")
+    check_size(values, "Input X")
     return X
-
-
-def _check_size(values: np.ndarray, name: str) -> None:
-    if values.size and max(values.max(), -values.min()) > MAX_SIZE:
-        raise InputError(
-            f"{name} reaches {np.abs(values).max():.2g}, too large to be squared; scale the features first."
-        )

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from .errors import InputError, InputTypeError
-from .matrices import column_numbers, finite_matrix
+from .matrices import check_sound, column_numbers, finite_matrix
 
 if TYPE_CHECKING:
     from .sequences import Alphabet, SequenceSet
@@ -333,6 +333,7 @@ def as_views(X: Any) -> Views:
         return X
     if isinstance(X, SequenceSet):
         return SequenceViews(X)
+    check_sound(X)
     if sparse.issparse(X):
         return ArrayViews(sparse.csr_array(X))
     if isinstance(X, dict):
