@@ -92,7 +92,7 @@ def sequences(folder: Path) -> dict[str, Work]:
         "active set, 20,000": lambda: MKLClassifier(Spectrum(k=6), dual="active_set").fit(text, y),
         "chunking, 20,000": lambda: MKLClassifier(WeightedDegree(degree=12), dual="chunking", tol=1e-6).fit(text, y),
         "matrix with shifts, 3,000": lambda: WeightedDegree(degree=12, shift=8)(long),
-        "vocabulary of mismatches": lambda: Mismatch(k=6, m=2)(long[:500]),
+        "vocabulary of mismatches": lambda: Mismatch(k=6, mismatches=2)(long[:500]),
         "split by position, 4,000": lambda: MKLClassifier(WeightedDegree(degree=4).split("position")).fit(
             text[::5], y[::5]
         ),
@@ -101,7 +101,7 @@ def sequences(folder: Path) -> dict[str, Work]:
         "tables of a model": lambda: model.compile(),
         "POIM": lambda: poim(model, 8),
         "report": lambda: build(model, text, y),
-        "stability": lambda: stability(model, text[:400], y[:400], n_bootstrap=50, n_permutations=50),
+        "stability": lambda: stability(model, text[::50], y[::50], n_bootstrap=50, n_permutations=50),
     }
 
 

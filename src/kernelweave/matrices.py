@@ -14,6 +14,23 @@ from .errors import InputError, InputTypeError
 MAX_SIZE = 1e150
 
 
+def check_sound(X: Any) -> None:
+    """Refuse arrays that hide some of their values, and sparse matrices whose places lie outside of them."""
+    if np.ma.is_masked(X):
+        raise InputError("X is a masked array that hides some values; fill them (X.filled(...)) or drop the rows.")
+    if sparse.issparse(X) and hasattr(X, "check_format"):  # compiled loops believe the places, whatever they are
+        try:
+            X.check_format(full_check=True)
+        except (ValueError, IndexError) as error:
+            raise InputError(f"X is no valid sparse matrix: {error}.") from None
+
+
+def check_size(values: np.ndarray, name: str) -> None:
+    """Refuse numbers whose squares would overflow."""
+    if values.size and max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > MAX_SIZE:
+        raise InputError(f"{name} reaches {np.nanmax(np.abs(values)):.2g}, too large to be squared; scale it first.")
+
+
 def column_numbers(column: Any, name: Hashable, gaps: bool = False) -> np.ndarray:
     """Return a column of a table as float64, or say what in it is not a finite number; `gaps` may be NaN."""
     try:
@@ -30,7 +47,7 @@ def column_numbers(column: Any, name: Hashable, gaps: bool = False) -> np.ndarra
             f"Column {name!r} contains {what} (first at row {int(np.flatnonzero(wrong)[0])}); fill or drop it first."
             + ("" if gaps else " A kernel with .standardized(missing='expected') has a rule for what is missing.")
         )
-    _check_size(values, f"Column {name!r}")
+    check_size(values, f"Column {name!r}")
     return values
 
 
@@ -54,12 +71,5 @@ def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
     if wrong.any():
         where = "" if sparse.issparse(X) else " (first at row {}, column {})".format(*np.argwhere(wrong)[0])
         raise InputError(f"Input X contains NaN or infinity{where}; fill or drop those samples first.")
-    _check_size(values, "Input X")
+    check_size(values, "Input X")
     return X
-
-
-def _check_size(values: np.ndarray, name: str) -> None:
-    if values.size and max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > MAX_SIZE:
-        raise InputError(
-            f"{name} reaches {np.nanmax(np.abs(values)):.2g}, too large to be squared; scale the features first."
-        )

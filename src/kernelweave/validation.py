@@ -15,16 +15,20 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from .errors import DataWarning, InputError, InputTypeError
 from .kernels import Kernel
 from .kernels.values import typed
+from .matrices import check_size, check_sound
 from .views import ArrayViews, TableViews, Views, as_views
 
 #: Columns whose spreads differ by more than this earn a warning.
 SPREAD_RATIO = 1e4
 #: Classes whose summed costs differ by more than this earn one, too.
 CLASS_RATIO = 1e3
+#: What the highest cost of a sample may be, and the least.
+MAX_COST, MIN_COST = 1e50, 1e-100
 
 
 def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
     """Return X as views, checked against what the kernel reads and what the estimator was fitted on."""
+    check_sound(X)
     numbers_only = {leaf.reads for leaf in kernel.leaves()} <= {"numbers"}
     if numbers_only and _is_text(X):
         raise InputTypeError(
@@ -87,7 +91,9 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
 def check_numbers(y: Any, n: int) -> np.ndarray:
     """Return regression targets as float64."""
     y = _column(y, n)
-    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    check_size(values, "The target y")
+    return values
 
 
 def _column(y: Any, n: int) -> np.ndarray:
@@ -115,7 +121,15 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
         raise InputError(f"sample_weight must be ≥ 0; row {int(np.flatnonzero(weight < 0)[0])} has {weight.min()}.")
     if not weight.any():
         raise InputError("sample_weight is zero for every sample, so there is nothing to fit.")
+    check_costs(weight, "sample_weight")
     return weight
+
+
+def check_costs(C: np.ndarray, name: str = "C times the weights of samples and classes") -> np.ndarray:
+    """Return the costs of all samples, refused where no digit of an objective would be left."""
+    if not MIN_COST <= C.max() <= MAX_COST:
+        raise InputError(f"{name} reaches {C.max():.2g}; it must be between {MIN_COST:g} and {MAX_COST:g}.")
+    return C
 
 
 def check_class_weight(class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:

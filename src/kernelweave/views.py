@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .categories import CATEGORIES, category_names
 from .errors import InputError, InputTypeError
-from .matrices import column_numbers, finite_matrix
+from .matrices import check_sound, column_numbers, finite_matrix
 
 if TYPE_CHECKING:
     from .sequences import Alphabet, SequenceSet
@@ -355,6 +355,7 @@ def as_views(X: Any) -> Views:
         return X
     if isinstance(X, SequenceSet):
         return SequenceViews(X)
+    check_sound(X)
     if sparse.issparse(X):
         return ArrayViews(sparse.csr_array(X))
     if isinstance(X, dict):

@@ -38,6 +38,8 @@ from .prepared_terms import Terms, identity_scale, prepare_terms
 from .trained import Trained, remember
 from .verify import is_certain, verify
 
+#: A cost below this share of the highest is none: it could not change a digit of the objective, but overflow as 1/C.
+NOTHING = 1e-100
 #: Where the optimum is 0 but for rounding.
 NOTHING_LEARNED = (
     "The optimum is 0: the samples lie around the origin of the kernel's features, and no plane keeps most of them on "
@@ -96,7 +98,7 @@ class BaseMKL(BaseEstimator):
         loss = self._loss()
         for y in targets:
             loss.check(y)
-        kept = np.flatnonzero(C > 0)
+        kept = np.flatnonzero(NOTHING * C.max() < C)
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X, self._kernel())

@@ -13,7 +13,15 @@ from sklearn.utils.metaestimators import available_if
 from ..errors import InputError
 from ..losses import Logistic, Loss, as_loss
 from ..progress import Callback
-from ..validation import check_class_weight, check_labels, check_positive, check_sample_weight, check_X, warn_ratio
+from ..validation import (
+    check_class_weight,
+    check_costs,
+    check_labels,
+    check_positive,
+    check_sample_weight,
+    check_X,
+    warn_ratio,
+)
 from .base import BaseMKL
 
 #: What a loss for labels may be made for: squares of numbers tell classes apart as well.
@@ -176,7 +184,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         if len(np.unique(codes[weight_C > 0])) < 2:
             raise InputError("Only one class has samples of positive weight; a classifier needs at least two classes.")
         warn_ratio(self.classes_, codes, weight_C)
-        C = check_positive("C", self.C) * weight_C
+        C = check_costs(check_positive("C", self.C) * weight_C)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
         self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback), getattr(y, "name", None))

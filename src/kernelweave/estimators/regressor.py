@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from ..errors import InputError
 from ..losses import Loss, as_loss
 from ..progress import Callback
-from ..validation import check_numbers, check_positive, check_sample_weight, check_X
+from ..validation import check_costs, check_numbers, check_positive, check_sample_weight, check_X
 from .base import BaseMKL
 
 #: The default: what a loss that says another one overrides.
@@ -85,7 +85,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         name = getattr(y, "name", None)
         y = check_numbers(y, len(views))
         weight = check_sample_weight(sample_weight, len(views))
-        C = check_positive("C", self.C) * weight
+        C = check_costs(check_positive("C", self.C) * weight)
         self._fit_problem(views, [y], C, weight, self._listeners(checkpoint, callback), name)
         return self
 

@@ -48,7 +48,7 @@ class SquaredHinge(Loss):
         return BoxQP(-y, 0.5 / C, 0.0, lower, upper)
 
     def conjugate(self, y: np.ndarray, coef: np.ndarray, C: np.ndarray) -> float:
-        return float(-y @ coef + (coef * coef / (4.0 * C)).sum())
+        return float(-y @ coef + (coef * (coef / (4.0 * C))).sum())
 
     def intercept(self, y: np.ndarray, f: np.ndarray, C: np.ndarray) -> float:
         def slope(b: float) -> tuple[float, float]:

@@ -61,7 +61,9 @@ class Squared(Loss):
         return BoxQP(-y, 0.5 / C, 0.0, np.full(n, -np.inf), np.full(n, np.inf))
 
     def conjugate(self, y: np.ndarray, coef: np.ndarray, C: np.ndarray) -> float:
-        return float(-y @ coef + (coef * coef / (4.0 * C)).sum())
+        return float(-y @ coef + (coef * (coef / (4.0 * C))).sum())
 
     def intercept(self, y: np.ndarray, f: np.ndarray, C: np.ndarray) -> float:
-        return float(C @ (y - f) / C.sum())
+        missed = y - f
+        first = float(missed[0])  # taken off, so that the mean of equal numbers is that number to the last digit
+        return first + float(C @ (missed - first) / C.sum())
