@@ -308,7 +308,106 @@ def _with_gzip(seeds: list[bytes]) -> list[bytes]:
     return [*seeds, gzip.compress(seeds[0], mtime=0)]
 
 
-#: Errors that a reader may answer with.
+# -- genomes and variants ----------------------------------------------------------------------------------------------
+
+BEDS = [
+    b"track name=x\n#c\nchr1\t0\t20\tname\t0\t+\nchr1\t5\t15\tn\t0\t-\nchr2\t2\t9\n",
+    b"chr1\t2\t16\tp\t0\t.\t1.5\t-1\t2e3\t4\nchr2\t0\t8\tp\t0\t-\t1\t-1\t-1\t-1\n",
+    b"##gff-version 3\nchr1\tx\tgene\t3\t16\t.\t-\t.\tID=g\nchr2\tx\tgene\t1\t4\t.\t+\t0\tID=e\n",
+]
+VCF = (
+    b"##fileformat=VCFv4.2\n##contig=<ID=chr1,length=40>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts1\n"
+    b"chr1\t3\trs1\tG\tA,<DEL>\t.\tPASS\tDP=3;KW_REF=1\tGT\t0/1\nchr1\t8\t.\tT\tTGAT\t5\t.\t.\tGT\t1/1\n"
+    b"chr1\t12\td\tTACG\tT\t.\t.\tX\tGT\t./.\nchr2\t4\t.\tT\t.\t.\t.\t.\tGT\t0/0\nchrM\t4\t.\tT\tC\t.\t.\t.\tGT\t0/0\n"
+)
+GENOME = {"chr1": "ACGTACGTacgtACGTNNACGATTACATTTGGGCCCATAT", "chr2": "GATTACAGATTACA"}
+GENOME_TEXT = b">chr1 first\nACGTACGTac\ngtACGTNNAC\nGATTACATTT\nGGGCCCATAT\n>chr2\nGATTACAGAT\nTACA\n"
+INDEX = b"chr1\t40\t12\t10\t11\nchr2\t14\t62\t10\t11\n"
+
+
+def _bgzip(data: bytes) -> bytes:
+    import io
+
+    from kernelweave.io.bgzip import BgzipWriter
+
+    out = io.BytesIO()
+    writer = BgzipWriter(out)
+    writer.write(data[:40])
+    writer.write(data[40:])
+    writer.close()
+    return out.getvalue()
+
+
+def _use_bed(path: str, number: int) -> None:
+    """Read places and their letters: those that come are as many, and as long, as the rows say."""
+    from kernelweave.io.bed import cut_out, read_intervals
+    from kernelweave.io.genome import TextGenome
+
+    found = read_intervals(path)
+    letters = cut_out(TextGenome(GENOME), found)
+    assert letters.lengths.tolist() == (found.ends - found.starts).tolist(), "other letters than were asked for"
+
+
+@cache
+def _variant_model() -> Any:
+    return kw.MKLClassifier("Spectrum(k=3)").fit(["GATTACA", "TGATTAC", "CCCCCCC", "GGGGCCC"], [1, 1, 0, 0])
+
+
+def _use_vcf(path: str, number: int) -> None:
+    """Score a file: every allele has a score or is counted, and every row comes out as it went in but for INFO."""
+    from kernelweave.explain.variants import VariantModel
+    from kernelweave.io.genome import TextGenome
+    from kernelweave.io.vcf import VcfReader, with_header, with_info
+
+    model = VariantModel(_variant_model(), TextGenome(GENOME), background=2)
+    with VcfReader(path) as reader:
+        with_header(reader.header, {"KW_REF": b"##INFO=<ID=KW_REF>"}, b"KW_")
+        for block in reader.blocks():
+            found, before = model.effects(block), sum(model.skipped.counts.values())
+            assert len(found.why) == sum(len(row.alts) for row in block)
+            assert before >= int(np.isnan(found.delta).sum()), "an allele without a score was not counted"
+            for row in block:
+                new = with_info(row.line, {"KW_REF": "1"}, b"KW_").split(b"\t")
+                old = row.line.split(b"\t")
+                assert new[:7] + new[8:] == old[:7] + old[8:] or len(old) == 8, "a row was changed"
+
+
+def _use_index(path: str, number: int) -> None:
+    """Read a genome by a damaged index: the right letters, or a clean refusal."""
+    import os
+
+    from kernelweave.io.genome import open_genome
+
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", kw.errors.DataWarning)
+        genome, index = Path(folder, "g.fa"), Path(folder, "g.fa.fai")
+        genome.write_bytes(GENOME_TEXT)
+        index.write_bytes(Path(path).read_bytes())
+        os.utime(index, ns=(2**61, 2**61))
+        with open_genome(genome) as found:
+            for name, length in found.lengths.items():
+                assert found.fetch(name, 0, length).tobytes().decode() == GENOME[name], "other letters"
+
+
+def _use_genome(path: str, number: int) -> None:
+    """Read a damaged genome at places: the letters that reading it through gives, or a clean refusal."""
+    import shutil
+
+    from kernelweave.io.fasta import iter_fasta
+    from kernelweave.io.genome import open_genome
+
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "g.fa")
+        shutil.copy(path, copy)
+        with open_genome(copy) as found:
+            read = {name: found.fetch(name, 0, length).tobytes() for name, length in found.lengths.items()}
+        whole = {record.id: record.sequence for record in iter_fasta(copy)}
+    for name, text in read.items():
+        shown = text.decode("utf-8", "backslashreplace")
+        plain = whole[name] if Path(path).read_bytes()[:2] != b"\x1f\x8b" else shown
+        assert shown == plain, "other letters than by reading it through"
+
+
 # -- models of other programs ------------------------------------------------------------------------------------------
 
 GKM = [
@@ -326,6 +425,7 @@ def _use_gkm(path: str, _: int) -> None:
     assert np.isfinite(values).all()
 
 
+#: Errors that a reader may answer with.
 CLEAN = (KernelweaveError, click.ClickException, FileNotFoundError)
 
 TARGETS = {
@@ -342,6 +442,10 @@ TARGETS = {
     "svmlight": Target(lambda: _with_gzip(SVMLIGHT), _use_svmlight),
     "regions": Target(lambda: _with_gzip(REGIONS), _use_regions),
     "gkm": Target(lambda: _with_gzip(GKM), _use_gkm),
+    "bed": Target(lambda: _with_gzip(BEDS), _use_bed),
+    "vcf": Target(lambda: [*_with_gzip([VCF]), VCF.replace(b"\n", b"\r\n")], _use_vcf),
+    "fasta-index": Target(lambda: [INDEX], _use_index),
+    "genome": Target(lambda: [*_with_gzip([GENOME_TEXT]), _bgzip(GENOME_TEXT)], _use_genome),
     "run": Target(lambda: RUNS, _use_run),
     "kernel": Target(lambda: KERNELS, _use_kernel, _change_kernel),
 }

@@ -127,3 +127,41 @@ def test_groups_of_headers_tables_and_ids(folder, kw):
     told = json.loads(kw(*table, "--group-field", "lab").stdout)
     assert "5 groups by --group-field" in told["split"]
     assert "does not say on which chromosome" in kw(*table, "--groups", "chrom", code=3).stderr
+
+
+def test_letters_for_other_tools(folder, kw):
+    fit(kw, "--negatives", "matched")
+    head = "".join(line + "\n" for line in (folder / "peaks.bed").read_text().splitlines()[:5])
+    (folder / "few.bed").write_text(head)
+    explain = ["explain", "m.kw", "few.bed", "--genome", "genome.fa", "--no-plots", "--output", "out"]
+    told = kw(*explain, "--letters", "all", "--modisco", "md", "--track", "bedgraph")
+    assert "modisco motifs -s md/sequences.npz -a md/attributions.npz" in told.stderr
+    assert np.load("md/attributions.npz")["arr_0"].shape == (5, 4, 40)
+    names, *rows = [line.split("\t") for line in (folder / "out" / "letters.tsv").read_text().splitlines()]
+    assert names == ["id", "position", "letter", "contribution", "A", "C", "G", "T"]
+    assert len(rows) == 200
+    assert all(row[3] == row[4 + "ACGT".index(row[2])] for row in rows)
+    track = (folder / "out" / "letters.bedgraph").read_text().splitlines()[1:]
+    peaks = read_intervals("few.bed")
+    assert len(track) == 200
+    first = next(row for row in rows if row[0] == peaks.ids[0])
+    at = peaks.starts[0] if peaks.strands[0] == "+" else peaks.ends[0] - 1
+    found = {tuple(line.split("\t")[:2]): float(line.split("\t")[3]) for line in track}
+    assert found[peaks.names[0], str(at)] == pytest.approx(float(first[3]), rel=1e-5)
+    kw(*explain, "--letters", "actual")
+    assert len((folder / "out" / "letters.tsv").read_text().splitlines()[0].split("\t")) == 4
+    assert "give DATA" in kw("explain", "m.kw", "--letters", "all", "--no-plots", code=2).stderr
+
+
+def test_scan_to_bigwig(folder, kw):
+    package = pytest.importorskip("pyBigWig", reason="pyBigWig is not installed")
+    fit(kw, "--negatives", "matched")
+    kw("scan", "m.kw", "genome.fa", "--output", "s.bw")
+    rows = [
+        line.split("\t") for line in kw("scan", "m.kw", "genome.fa", "--format", "bedgraph").stdout.splitlines()[1:]
+    ]
+    file = package.open("s.bw")
+    assert file.chroms() == {"chr1": 20_000, "chr2": 20_000, "chr3": 20_000}
+    for name, start, end, value in rows[:: len(rows) // 50]:
+        assert file.values(name, int(start), int(end)) == pytest.approx([float(value)], abs=1e-5)
+    file.close()

@@ -19,6 +19,7 @@ Examples:
   kernelweave explain model.kw --output importance/
   kernelweave explain model.kw new.fa --output importance/
   kernelweave explain model.kw --top 100000 --no-plots
+  kernelweave explain model.kw peaks.bed --genome hg.fa --width 300 --modisco modisco/ --track bigwig
 
 \b
 Writes into the folder, as far as the model has them:
@@ -28,6 +29,8 @@ Writes into the folder, as far as the model has them:
   importance.tsv, importance.png  how much words of every length matter at every position
   logo.png                        what every letter adds at every position
   contributions.tsv               DATA: what every term adds to the score of every sample
+  letters.tsv                     DATA, --letters: what every letter adds, or every other in its place
+  letters.bedgraph, letters.bw    places, --track: what every letter adds, along the genome
 With more than two classes, every class has its own: kmers-CLASS.tsv and so on.
 """
 
@@ -39,6 +42,11 @@ With more than two classes, every class has its own: kmers-CLASS.tsv and so on.
 @click.option("--top", type=click.IntRange(min=1, max=opt.MOST), default=1000, show_default=True, help="Words to list.")
 @click.option("--orders", type=click.IntRange(min=1, max=12), help="Longest words in the map.  [default: up to 8]")
 @click.option("--no-plots", is_flag=True, help="Tables only, which need no matplotlib.")
+@click.option("--letters", type=click.Choice(["actual", "all"]),
+              help="Write what the letters of DATA add; all: also what others would add in their place.")  # fmt: skip
+@click.option("--modisco", type=click.Path(), metavar="DIR", help="Write what `modisco motifs` reads into this folder.")
+@click.option("--track", type=click.Choice(["bedgraph", "bigwig"]), multiple=True,
+              help="Places: write what every letter adds, along the genome.")  # fmt: skip
 @opt.READING
 @opt.PLACES
 @opt.THREADS
@@ -57,6 +65,10 @@ def explain(**options: Any) -> None:
         written.words(model, options["top"], options["orders"])
     if options["files"]:
         written.contributions(model, options["files"], how)
+    if options["letters"] or options["modisco"] or options["track"]:
+        from .attributed import write_attributed
+
+        write_attributed(written, model, how, options)
     if options["as_json"]:
         write_json({"folder": folder, "files": written.names})
         return
@@ -104,7 +116,7 @@ class Folder:
         """Write the weights of the terms, and the way to them."""
         from ..explain import ConvergenceDisplay, KernelWeightsDisplay, term_table
 
-        term_table(model).to_tsv(self._new("terms.tsv"))
+        term_table(model).to_tsv(self.new("terms.tsv"))
         if len(model.term_names_) > 1:
             self._draw("terms.png", lambda: KernelWeightsDisplay.from_estimator(model))
         if len(model.history_) > 1:
@@ -118,7 +130,7 @@ class Folder:
         try:
             for machine, suffix in machines(model):
                 found = kmer_table(model, top=top, machine=machine)
-                found.to_tsv(self._new(f"kmers{suffix}.tsv"))
+                found.to_tsv(self.new(f"kmers{suffix}.tsv"))
                 self.best[suffix[1:]] = str(found).split("\nand")[0]
                 placed = [group for group in word_views(model) if group.placed]
                 for group in placed:
@@ -144,7 +156,7 @@ class Folder:
         with ExitStack() as stack:
             tables = {}
             for machine, suffix in machines(model):
-                path = self._new(f"contributions{suffix}.tsv")
+                path = self.new(f"contributions{suffix}.tsv")
                 tables[machine] = stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
                 tables[machine].write("\t".join(["id", "score", "intercept", *model.term_names_]) + "\n")
             for X, ids, _ in samples(model, files, how):
@@ -153,7 +165,8 @@ class Folder:
                     for name, score, parts in zip(ids, why.decision.tolist(), why.terms.tolist(), strict=True):
                         file.write("\t".join(map(field_text, [name, score, why.intercept, *parts])) + "\n")
 
-    def _new(self, name: str) -> str:
+    def new(self, name: str) -> str:
+        """Return where a file of this name goes, and note it."""
         self.names.append(name)
         return os.path.join(self.path, name)
 
@@ -162,7 +175,7 @@ class Folder:
 
         columns: dict[str, Any] = {"position": maps.positions}
         columns |= {f"order {order}": row for order, row in zip(maps.orders, maps.values, strict=True)}
-        Table(columns).to_tsv(self._new(name))
+        Table(columns).to_tsv(self.new(name))
 
     def _draw(self, name: str, make: Any) -> None:
         if not self._plots:
@@ -171,5 +184,5 @@ class Folder:
 
         matplotlib.use("Agg")
         figure = make().figure_
-        figure.savefig(self._new(name), dpi=150, bbox_inches="tight")
+        figure.savefig(self.new(name), dpi=150, bbox_inches="tight")
         matplotlib.pyplot.close(figure)

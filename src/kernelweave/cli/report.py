@@ -92,11 +92,17 @@ def labelled(model: Any, files: tuple[str, ...], how: Any) -> Any:
     """Return samples with labels, as the model reads them and as it calls its classes."""
     known = model.trained_
     how = replace(how, known_target=None if known is None else known.target)
-    if how.alphabet == "auto" and model.n_features_in_ == 1:
-        how = replace(how, alphabet=model_alphabet(model))
+    how = with_alphabet(model, how)
     data = read(files, how, n_features=model.n_features_in_, labelled=not hasattr(model, "offset_"))
     data, _ = arranged(data, model.fitted_.kernel, how, model)
     return data if data.y is None else replace(data, y=same_labels(model, data))
+
+
+def with_alphabet(model: Any, how: Any) -> Any:
+    """Return how to read with the letters of the model, where nobody named others."""
+    if how.alphabet == "auto" and model.n_features_in_ == 1:
+        return replace(how, alphabet=model_alphabet(model))
+    return how
 
 
 def same_labels(model: Any, data: Any) -> Any:

@@ -19,6 +19,7 @@ Examples:
   kernelweave scan model.kw genome.fa.gz --at AG --output sites.bed
   kernelweave scan model.kw genome.fa --region chrI:1,000,000-2,000,000 --threshold 1 > hits.tsv
   kernelweave scan model.kw genome.fa --strand + --output scores.bedgraph
+  kernelweave scan model.kw genome.fa --output scores.bw
 
 \b
 Coordinates are those of the forward strand, from 0 on, the end not included; --region counts from 1, as browsers do.
@@ -58,7 +59,7 @@ Written to a file, an interrupted scan goes on after the last sequence that was 
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["tsv", "bed", "bedgraph"]),
+    type=click.Choice(["tsv", "bed", "bedgraph", "bigwig"]),
     help="What is written.  [default: by the ending of --output]",
 )
 @click.option("--output", "-o", type=click.Path(), help="A file for the hits.  [default: standard output]")
@@ -99,6 +100,8 @@ def _run(model: Any, options: dict[str, Any], given: dict[str, Any], callback: A
     from .data import opened
 
     source, output = opened(options["genome"]), options["output"]
+    if options["form"] == "bigwig" or (options["form"] is None and (output or "").endswith((".bw", ".bigwig"))):
+        return _run_bigwig(model, options, given, callback)
     if output:
         resume = options["resume"] and isinstance(source, str) and os.path.isfile(source)
         return scan_to_file(model, source, output, format=options["form"], resume=resume, callback=callback, **given)
@@ -111,6 +114,26 @@ def _run(model: Any, options: dict[str, Any], given: dict[str, Any], callback: A
         callback(scanner.progress)
     sys.stdout.buffer.flush()
     return scanner.progress
+
+
+def _run_bigwig(model: Any, options: dict[str, Any], given: dict[str, Any], callback: Any) -> Any:
+    """Scan to bedGraph beside the output, and turn that into bigWig when it is whole."""
+    import tempfile
+
+    from ..io.faidx import build_index
+    from ..io.tracks import bigwig_package, read_bedgraph, write_bigwig
+    from ..scan import scan_to_file
+
+    output = options["output"]
+    if not output or not os.path.isfile(os.path.expanduser(options["genome"])):
+        raise click.UsageError("bigWig needs --output and a genome in a file.")
+    lengths = {name: entry.length for name, entry in build_index(os.path.expanduser(options["genome"])).items()}
+    bigwig_package()  # which says now that it is missing
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(os.path.expanduser(output)))) as folder:
+        rows = os.path.join(folder, "scores.bedgraph")
+        done = scan_to_file(model, options["genome"], rows, format="bedgraph", callback=callback, **given)
+        write_bigwig(output, read_bedgraph(rows), lengths)
+    return done
 
 
 def region(text: str) -> tuple[str, int, int]:

@@ -6,6 +6,7 @@ is called like its file (`stability`) would otherwise be hidden by the file, as 
 
 from __future__ import annotations
 
+from .attributions import Attributions, attributions
 from .contributions import Contributions, contributions
 from .deltasvm import KmerWeights, kmer_weights, read_kmer_weights
 from .displays import (
@@ -20,7 +21,7 @@ from .displays import (
 )
 from .importance import Importance, Logo, importance, kmer_scores, logo, poim
 from .kmers import KmerTable, kmer_table
-from .motifs import Motif, motif, to_meme
+from .motifs import Motif, motif, to_jaspar, to_meme
 from .mutations import MutationMap, mutation_map, scan_map
 from .normals import WordView, word_views
 from .scores import KmerScores
@@ -30,6 +31,7 @@ from .terms import TermTable, term_table
 from .variants import variant_effects
 
 __all__ = [
+    "Attributions",
     "Contributions",
     "ConvergenceDisplay",
     "CurvesDisplay",
@@ -50,6 +52,7 @@ __all__ = [
     "Table",
     "TermTable",
     "WordView",
+    "attributions",
     "contributions",
     "importance",
     "kmer_scores",
@@ -63,6 +66,7 @@ __all__ = [
     "scan_map",
     "stability",
     "term_table",
+    "to_jaspar",
     "to_meme",
     "variant_effects",
     "word_views",

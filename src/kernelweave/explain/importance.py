@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from .scores import KmerScores, ScoredWords
+from .tables import letter_frame
 
 #: What `importance` makes of the scores of all words of one length at one position.
 HOW = ("max", "mean", "signed", "differential")
@@ -41,6 +42,10 @@ class Logo:
     letters: str
     positions: np.ndarray
     view: Hashable = None
+
+    def to_frame(self) -> Any:
+        """Return the DataFrame that ``logomaker.Logo`` draws: a row per position, a column per letter."""
+        return letter_frame(self.values, self.letters, self.positions)
 
 
 def stacked(heights: np.ndarray, least: float = 0.0) -> list[tuple[int, float, float]]:

@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..io.atomic import AtomicFile
 from ..sequences import PROTEIN, Alphabet, SequenceSet
 from .normals import chosen
+from .tables import letter_frame
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class Motif:
     def consensus(self) -> str:
         """The most frequent letters."""
         return "".join(self.letters[c] for c in self.matrix.argmax(axis=1))
+
+    def to_frame(self) -> Any:
+        """Return the frequencies as the DataFrame that ``logomaker.Logo`` draws."""
+        return letter_frame(self.matrix, self.letters)
 
 
 def motif(
@@ -175,12 +180,7 @@ def to_meme(
     >>> path.read_text().splitlines()[7:10]
     ['MOTIF ACGT', 'letter-probability matrix: alength= 4 w= 4', '1.000000 0.000000 0.000000 0.000000']
     """
-    found = [m if isinstance(m, Motif) else Motif(np.asarray(m, float), letters or "ACGT", "", 0) for m in matrices]
-    if not found:
-        raise InputError("There are no motifs to write.")
-    alphabet = letters or found[0].letters
-    labels = [m.name or f"motif_{i}" for i, m in enumerate(found, 1)] if names is None else [str(n) for n in names]
-    _check_motifs(found, labels, alphabet)
+    found, labels, alphabet = _checked(matrices, names, letters)
     share = _check_background(background, len(alphabet))
     lines = ["MEME version 4", "", f"ALPHABET= {alphabet}", "", "Background letter frequencies"]
     lines += [" ".join(f"{letter} {p:.6f}" for letter, p in zip(alphabet, share, strict=True)), ""]
@@ -193,9 +193,58 @@ def to_meme(
         out.file.write("\n".join(lines).encode())
 
 
+#: What frequencies are multiplied with to be counts, where nobody counted.
+_SITES = 1000
+
+
+def to_jaspar(
+    path: str | os.PathLike,
+    matrices: Sequence[Motif | np.ndarray],
+    names: Sequence[str] | None = None,
+    *,
+    letters: str | None = None,
+) -> None:
+    """Write motifs in JASPAR's format: counts of letters, a row for each of them.
+
+    Parameters
+    ----------
+    path, matrices, names, letters
+        As for `to_meme`. Counts are frequencies times the support sequences that they come from, or times 1000.
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from kernelweave.explain import to_jaspar
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "motifs.jaspar"
+    >>> to_jaspar(path, [np.eye(4)], ["ACGT"])
+    >>> path.read_text().splitlines()[:2]
+    ['>ACGT', 'A [1000    0    0    0 ]']
+    """
+    found, labels, alphabet = _checked(matrices, names, letters)
+    lines = []
+    for one, label in zip(found, labels, strict=True):
+        counts = np.rint(one.matrix.T * (one.n_sites or _SITES)).astype(int)
+        width = len(str(counts.max()))
+        rows = (" ".join(f"{count:{width}d}" for count in row) for row in counts)
+        lines += [f">{label}", *(f"{letter} [{row} ]" for letter, row in zip(alphabet, rows, strict=True)), ""]
+    with AtomicFile(path) as out:
+        out.file.write("\n".join(lines).encode())
+
+
+def _checked(matrices: Any, names: Any, letters: str | None) -> tuple[list[Motif], list[str], str]:
+    """Return motifs, their names and their letters, checked."""
+    found = [m if isinstance(m, Motif) else Motif(np.asarray(m, float), letters or "ACGT", "", 0) for m in matrices]
+    if not found:
+        raise InputError("There are no motifs to write.")
+    alphabet = letters or found[0].letters
+    labels = [m.name or f"motif_{i}" for i, m in enumerate(found, 1)] if names is None else [str(n) for n in names]
+    _check_motifs(found, labels, alphabet)
+    return found, labels, alphabet
+
+
 def _check_motifs(motifs: Sequence[Motif], labels: Sequence[str], letters: str) -> None:
     if sorted(letters) not in (sorted("ACGT"), sorted("ACGU"), sorted(PROTEIN.letters)):
-        raise InputError(f"MEME's minimal format knows DNA, RNA and protein; got the letters {letters[:30]!r}.")
+        raise InputError(f"Motif files know DNA, RNA and protein; got the letters {letters[:30]!r}.")
     if len(labels) != len(motifs):
         raise InputError(f"There must be one name per motif; got {len(labels)} for {len(motifs)}.")
     for one, label in zip(motifs, labels, strict=True):

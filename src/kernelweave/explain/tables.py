@@ -47,8 +47,19 @@ class Table:
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("A DataFrame needs pandas: pip install pandas. `columns` does not.") from None
-        return pd.DataFrame(self.columns)
+        return _pandas().DataFrame(self.columns)
+
+
+def letter_frame(values: np.ndarray, letters: str, positions: Any = None) -> Any:
+    """Return (positions, letters) numbers as a pandas DataFrame that ``logomaker.Logo`` draws."""
+    frame = _pandas().DataFrame(values, columns=list(letters), index=positions)
+    frame.index.name = "pos"
+    return frame
+
+
+def _pandas() -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("A DataFrame needs pandas: pip install pandas. The arrays themselves do not.") from None
+    return pd
