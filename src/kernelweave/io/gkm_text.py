@@ -148,7 +148,7 @@ def _kernel(head: dict[str, str]) -> Kernel:
     if kind not in KINDS:
         raise ModelFormatError(f"has kernel_type {kind[:40]!r}; there are {', '.join(KINDS)}.")
     filter_, centred, rbf = KINDS[kind]
-    given: dict[str, Any] = {"filter": filter_, "max_mismatches": _whole(head, "d", 0)}
+    given: dict[str, Any] = {"filter": filter_, "max_mismatches": _whole(head, "d", 0) if "d" in head else None}
     if centred:
         half_life = _numbers(head, "H")[0]
         if half_life <= 0:
@@ -226,7 +226,7 @@ def _from_arrays(name: str) -> GkmModel:
     if not ((letters == 0) | (letters == 1)).all() or not (letters.sum(axis=1) == 1).all():
         raise ModelFormatError("has support sequences with letters other than A, C, G and T, which are not read.")
     both = {"norc": "0" if given.get("include_rc", "True") == "True" else "1"}
-    kernel = _kernel({"kernel_type": kind, "d": "12", "gamma": "1"} | given | both)
+    kernel = _kernel({"kernel_type": kind, "gamma": "1"} | given | both)
     if isinstance(kernel, Gaussian):  # of the kernel as it is, and without the half
         kernel = Gaussian(kernel.kernel.kernel, 2.0 * kernel.gamma)
     codes = letters.argmax(axis=1)
