@@ -12,6 +12,7 @@ _HOMES = {
     "estimators": ("FittedModel", "MKLClassifier", "MKLOneClass", "MKLRegressor", "fitted_model"),
     # apart, because they load more of scikit-learn than the machines do
     "estimators.compare": ("compare_solvers",),
+    "estimators.converted": ("from_gkm",),
     "estimators.markov": ("PositionalMarkovChain",),
     "estimators.preclustering": ("PreClustering",),
     "kernels": (

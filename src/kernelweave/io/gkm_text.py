@@ -142,13 +142,13 @@ def _header(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
     raise ModelFormatError("is cut short: it has no line SV, after which support sequences stand.")
 
 
-def _kernel(head: dict[str, str]) -> Kernel:
-    """Return the kernel that a header describes."""
+def _kernel(head: dict[str, str], divided: bool = True) -> Kernel:
+    """Return the kernel that a header describes; `divided`: a Gaussian is one of the kernel divided by its norms."""
     kind = head.get("kernel_type", "")
     if kind not in KINDS:
         raise ModelFormatError(f"has kernel_type {kind[:40]!r}; there are {', '.join(KINDS)}.")
     filter_, centred, rbf = KINDS[kind]
-    given: dict[str, Any] = {"filter": filter_, "max_mismatches": _whole(head, "d", 0)}
+    given: dict[str, Any] = {"filter": filter_, "max_mismatches": _whole(head, "d", 0) if "d" in head else None}
     if centred:
         half_life = _numbers(head, "H")[0]
         if half_life <= 0:
@@ -158,13 +158,13 @@ def _kernel(head: dict[str, str]) -> Kernel:
     if not k <= length <= 12:
         raise ModelFormatError(f"is damaged: L is {length} and k is {k}; k ≤ L ≤ 12 is what the program takes.")
     both = head.get("norc", "0").strip() == "0"
-    kernel = GappedKmer(length, k, both, "dna", **given).normalized()
+    kernel = GappedKmer(length, k, both, "dna", **given)
     if not rbf:
-        return kernel
+        return kernel.normalized()
     gamma = _numbers(head, "gamma")[0]
     if gamma <= 0:
         raise ModelFormatError(f"is damaged: gamma is {gamma:g}, which must be above 0.")
-    return Gaussian(kernel, gamma)
+    return Gaussian(kernel.normalized(), gamma) if divided else Gaussian(kernel, 2.0 * gamma)
 
 
 def _numbers(head: dict[str, str], name: str) -> list[float]:
@@ -226,9 +226,7 @@ def _from_arrays(name: str) -> GkmModel:
     if not ((letters == 0) | (letters == 1)).all() or not (letters.sum(axis=1) == 1).all():
         raise ModelFormatError("has support sequences with letters other than A, C, G and T, which are not read.")
     both = {"norc": "0" if given.get("include_rc", "True") == "True" else "1"}
-    kernel = _kernel({"kernel_type": kind, "d": "12", "gamma": "1"} | given | both)
-    if isinstance(kernel, Gaussian):  # of the kernel as it is, and without the half
-        kernel = Gaussian(kernel.kernel.kernel, 2.0 * kernel.gamma)
+    kernel = _kernel({"kernel_type": kind, "gamma": "1"} | given | both, divided=False)
     codes = letters.argmax(axis=1)
     sequences = ["".join("ACGT"[code] for code in row) for row in codes]
     return GkmModel(kernel, sequences, coef.astype(np.float64), intercept, (-1, 1), "gkmsvm-lite")
