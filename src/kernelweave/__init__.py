@@ -32,6 +32,7 @@ _HOMES = {
         "GappedKmer",
         "Mismatch",
         "Spectrum",
+        "Auto",
         "Categorical",
         "Chi2",
         "Cosine",

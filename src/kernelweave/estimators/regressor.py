@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from ..errors import InputError
 from ..losses import Loss, as_loss
 from ..progress import Callback
-from ..validation import check_numbers, check_positive, check_sample_weight, check_X
+from ..validation import check_numbers, check_sample_weight, check_X
 from .base import BaseMKL
 
 
@@ -20,9 +21,20 @@ class MKLRegressor(RegressorMixin, BaseMKL):
 
     Parameters
     ----------
-    loss : {"epsilon_insensitive", "squared"} or Loss
+    loss : {"epsilon_insensitive", "squared"}, Loss or None
+        None for "epsilon_insensitive", and for "squared" where C is chosen by its left-out errors for up to 5,000
+        samples.
     epsilon : float
-        For "epsilon_insensitive": how far a prediction may be off at no cost, in units of y.
+        For "epsilon_insensitive": how far a prediction may be off at no cost, in units of the scaled y.
+    scaling_y : {"std", None}
+        Whether y is moved by its mean and divided by its standard deviation first, so that C and epsilon mean the
+        same on all data. Predictions, `dual_coef_` and `intercept_` are in units of y all the same; `objective_`,
+        `lower_bound_` and `gap_` are those of the scaled y. None takes y as it is.
+
+    Attributes
+    ----------
+    y_units_ : (float, float)
+        What y was moved and divided by.
 
     Examples
     --------
@@ -38,11 +50,12 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self,
         kernel: Any = None,
         *,
-        C: float = 1.0,
+        C: Any = None,
         learn_C: bool = False,
-        loss: Any = "epsilon_insensitive",
+        loss: Any = None,
         epsilon: float = 0.1,
-        norm: Any = 1,
+        scaling_y: str | None = "std",
+        norm: Any = None,
         solver: Any = "auto",
         dual: Any = "auto",
         scaling: str | None = "variance",
@@ -60,6 +73,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self.learn_C = learn_C
         self.loss = loss
         self.epsilon = epsilon
+        self.scaling_y = scaling_y
         self.norm = norm
         self.solver = solver
         self.dual = dual
@@ -81,12 +95,24 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         name = getattr(y, "name", None)
         y = check_numbers(y, len(views))
         weight = check_sample_weight(sample_weight, len(views))
-        C = check_positive("C", self.C) * weight
-        self._fit_problem(views, [y], C, weight, self._listeners(checkpoint, callback), name)
+        C = self._cost() * weight
+        self.y_units_ = shift, spread = self._units_of(y, weight)
+        self._fit_problem(views, [(y - shift) / spread], C, weight, self._listeners(checkpoint, callback), name)
         return self
 
+    def _units_of(self, y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+        if self.scaling_y is None:
+            return 0.0, 1.0
+        if self.scaling_y != "std":
+            raise InputError(f'scaling_y must be "std" or None; got {self.scaling_y!r}.')
+        mean = float(np.average(y, weights=weight))
+        spread = float(np.sqrt(np.average(np.square(y - mean), weights=weight)))
+        # targets that are all the same have no spread, whatever rounding makes of their mean
+        return mean, spread if spread > 1e-12 * np.abs(y).max() else 1.0
+
     def _loss(self) -> Loss:
-        return as_loss(self.loss, ("numbers",), epsilon=self.epsilon)
+        loss = self._plain_loss("epsilon_insensitive") if self.loss is None else self.loss
+        return as_loss(loss, ("numbers",), epsilon=self.epsilon)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted number of every sample."""
