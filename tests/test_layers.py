@@ -32,6 +32,7 @@ LAYERS = {
         "sequences",
         "validation",
         "letters",
+        "usual",
         "categories",
         "units",
         "views",

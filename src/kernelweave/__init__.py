@@ -35,6 +35,7 @@ _HOMES = {
         "GappedKmer",
         "Mismatch",
         "Spectrum",
+        "Auto",
         "Categorical",
         "Chi2",
         "Cosine",

@@ -12,6 +12,8 @@ from .errors import InputError, InputTypeError
 
 #: Largest number that kernels take: the square of a difference must not overflow.
 MAX_SIZE = 1e150
+#: Microseconds of a day.
+MICROSECONDS = 86_400e6
 
 
 def check_sound(X: Any) -> None:
@@ -34,7 +36,7 @@ def check_size(values: np.ndarray, name: str) -> None:
 def column_numbers(column: Any, name: Hashable, gaps: bool = False) -> np.ndarray:
     """Return a column of a table as float64, or say what in it is not a finite number; `gaps` may be NaN."""
     try:
-        values = np.asarray(column.to_numpy(), dtype=np.float64)
+        values = _plain_numbers(column.to_numpy())
     except (TypeError, ValueError):
         raise InputTypeError(
             f"Column {name!r} holds {column.dtype}, but this kernel needs numbers. "
@@ -49,6 +51,14 @@ def column_numbers(column: Any, name: Hashable, gaps: bool = False) -> np.ndarra
         )
     check_size(values, f"Column {name!r}")
     return values
+
+
+def _plain_numbers(values: np.ndarray) -> np.ndarray:
+    """Return numbers as float64; dates as days since 1970, and lengths of time as days."""
+    if values.dtype.kind not in "mM":
+        return np.asarray(values, dtype=np.float64)
+    days = values.astype(f"{values.dtype.kind}8[us]").astype(np.int64) / MICROSECONDS
+    return np.where(np.isnat(values), np.nan, days)
 
 
 def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
@@ -73,3 +83,8 @@ def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
         raise InputError(f"Input X contains NaN or infinity{where}; fill or drop those samples first.")
     check_size(values, "Input X")
     return X
+
+
+def upright(part: Any) -> Any:
+    """Return plain numbers, one for each sample, as a matrix of one column; anything else as it is."""
+    return part[:, None] if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "biuf" else part

@@ -29,7 +29,10 @@ MAX_COST, MIN_COST = 1e50, 1e-100
 def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
     """Return X as views, checked against what the kernel reads and what the estimator was fitted on."""
     check_sound(X)
-    numbers_only = {leaf.reads for leaf in kernel.leaves()} <= {"numbers"}
+    leaves = list(kernel.leaves())
+    numbers_only = {leaf.reads for leaf in leaves} <= {"numbers"}
+    if any(hasattr(leaf, "chosen") for leaf in leaves):  # a kernel is chosen once it is seen what X holds
+        numbers_only = _is_matrix(X)
     if numbers_only and _is_text(X):
         raise InputTypeError(
             f"X holds strings, but {kernel!r} needs numbers. For sequences use a kernel on them, such as "
@@ -63,6 +66,18 @@ def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and not sparse.issparse(X)
+
+
+def _is_matrix(X: Any) -> bool:
+    """Whether X is to be one matrix of numbers: not text, and nothing that has names or views."""
+    if sparse.issparse(X):
+        return True
+    if _is_frame(X) or isinstance(X, (Views, dict)) or _is_list_of_views(X) or _is_text(X):
+        return False
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        return not any(isinstance(value, str) for value in X.ravel())
+    kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    return not isinstance(X, np.ndarray) or kind not in "SUTmM"
 
 
 def _is_text(X: Any) -> bool:

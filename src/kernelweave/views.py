@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .categories import CATEGORIES, category_names
 from .errors import InputError, InputTypeError
-from .matrices import check_sound, column_numbers, finite_matrix
+from .matrices import check_sound, column_numbers, finite_matrix, upright
 
 if TYPE_CHECKING:
     from .sequences import Alphabet, SequenceSet
@@ -383,7 +383,7 @@ def _array_views(X: np.ndarray) -> Views:
 def _dict_views(parts: dict[Any, Any]) -> Views:
     if not parts:
         raise InputError("X is an empty dict or list; give at least one view.")
-    views = {name: as_views(part) for name, part in parts.items()}
+    views = {name: as_views(upright(part)) for name, part in parts.items()}
     lengths = {name: len(view) for name, view in views.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"All views must describe the same samples, but their lengths differ: {lengths}.")

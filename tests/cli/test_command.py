@@ -216,7 +216,7 @@ BASE = '[fit]\nfiles = ["table.csv"]\ntarget = "outcome"\n'
     [
         ("[fit]\nfiles = 3", "files in [fit] must be a list of text; got '3'"),
         ("[fit]\nfiles = [3]", "files in [fit] must be a list of text"),
-        (BASE + "C = [1]", "C in [fit] must be a number; got '[1]'"),
+        (BASE + "C = [1]", "C in [fit] must be a number or a name; got '[1]'"),
         (BASE + "C = {a = 1}", "C in [fit] must be a number"),
         (BASE + "C = true", "C in [fit] must be a number"),
         (BASE + "kernel = 7", "kernel in [fit] must be text"),

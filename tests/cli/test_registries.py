@@ -163,7 +163,7 @@ def test_parameters_reach_the_machine(folder, kw):
         ("--loss", "smooth_hinge(**{'sigma': 1})", "each parameter is given once, by its name"),
         ("--loss", "__import__('os').system('true')", "loss must be one of"),
         ("--loss", "hinge + hinge", "Parameters are typed as in"),
-        ("--norm", "l2", "norm must be one of simplex, lp, fixed"),
+        ("--norm", "l2", "norm must be one of auto, simplex, lp, fixed"),
         ("--norm", "0.5", "'0.5' is not a norm"),
         ("--norm", "lp(q=2)", "lp takes p"),
         ("--solver", "two_stage(method=alignment)", "parameters are numbers, strings"),

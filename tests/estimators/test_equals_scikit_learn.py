@@ -98,7 +98,7 @@ def test_other_kernels_too(kernel):
 def test_epsilon_insensitive_is_svr(name, kernel, weighted, rng):
     X, y, new = data(name)
     sample_weight = rng.uniform(0.2, 3.0, len(y)) if weighted else None
-    model = MKLRegressor(kernel, C=1.5, epsilon=0.2, **PLAIN).fit(X, y, sample_weight)
+    model = MKLRegressor(kernel, C=1.5, epsilon=0.2, scaling_y=None, **PLAIN).fit(X, y, sample_weight)
     K = kernel(X)
     svr = SVR(kernel="precomputed", C=1.5, epsilon=0.2, tol=TIGHT).fit(K, y, sample_weight=sample_weight)
     coef = np.zeros(len(y))
@@ -127,7 +127,7 @@ def test_one_class_is_one_class_svm(name, nu):
 def test_squared_is_kernel_ridge_on_centred_data(name, kernel):
     X, y, new = data(name)
     C, n = 0.7, len(y)
-    model = MKLRegressor(kernel, C=C, loss="squared", **PLAIN).fit(X, y)
+    model = MKLRegressor(kernel, C=C, loss="squared", scaling_y=None, **PLAIN).fit(X, y)
     K, K_new = kernel(X), kernel(new, X)
     H = np.eye(n) - 1.0 / n
     ridge = KernelRidge(alpha=1 / (2 * C), kernel="precomputed").fit(H @ K @ H, y - y.mean())
@@ -150,7 +150,7 @@ def features(K, K_new):
 def test_squared_with_weights_is_ridge_on_features(name, rng):
     X, y, new = data(name)
     weight = rng.uniform(0.2, 3.0, len(y))
-    model = MKLRegressor(RBF(0.1), C=0.7, loss="squared", **PLAIN).fit(X, y, weight)
+    model = MKLRegressor(RBF(0.1), C=0.7, loss="squared", scaling_y=None, **PLAIN).fit(X, y, weight)
     phi, phi_new = features(RBF(0.1)(X), RBF(0.1)(new, X))
     ridge = Ridge(alpha=1 / 1.4, solver="cholesky").fit(phi, y, sample_weight=weight)
     objective = 0.7 * weight @ (y - ridge.predict(phi)) ** 2 + 0.5 * ridge.coef_ @ ridge.coef_

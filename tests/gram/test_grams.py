@@ -134,7 +134,7 @@ def test_bind_fits_the_budget(tmp_path):
 
 
 def test_prediction_holds_nothing():
-    terms = [RBF(0.3), Laplacian(1.0), Linear().on([0, 1]), LowRank(RBF(2.0), rank=5).learned(X)]
+    terms = [RBF(0.3), Laplacian(1.0), Linear().on([0, 1]), LowRank(RBF(2.0), rank=5).spanning(X)]
     gram = for_prediction(terms, X, np.ones(4))
     coef = np.ones(23)
     expected = [term.compute(NEW, X) @ coef for term in terms]

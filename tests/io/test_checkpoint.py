@@ -212,9 +212,9 @@ def changed(X, y):
         (model, (X, y2), ["y differs"]),
         (model, (X, y, weight), ["weights of the samples) differs"]),
         (model, (X[:-1], y[:-1]), ["number of samples was 60, is 59", "X differs"]),
-        (kw.MKLClassifier(KERNEL, C=2.0), (X, y), ["C was 1.0, is 2.0"]),
-        (kw.MKLClassifier(KERNEL, norm=2), (X, y), ["norm was 1, is 2"]),
-        (kw.MKLClassifier(KERNEL, loss="squared_hinge"), (X, y), ["loss was 'hinge', is 'squared_hinge'"]),
+        (kw.MKLClassifier(KERNEL, C=2.0), (X, y), ["C was None, is 2.0"]),
+        (kw.MKLClassifier(KERNEL, norm=2), (X, y), ["norm was None, is 2"]),
+        (kw.MKLClassifier(KERNEL, loss="squared_hinge"), (X, y), ["loss was None, is 'squared_hinge'"]),
         (
             kw.MKLClassifier("RBF(0.2) + Linear()"),
             (X, y),

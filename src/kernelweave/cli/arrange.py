@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..categories import CATEGORIES
 from ..errors import InputError
 from .data import Data, Reading
 
@@ -80,7 +81,7 @@ def _column(data: Data, name: str, leaves: list[Kernel], how: Reading, alphabet:
 
     values = data.X[name]
     if values.dtype.kind != "O":
-        if any(leaf.reads == "sequences" for leaf in leaves):
+        if any(leaf.reads == "sequences" and leaf.alphabet != CATEGORIES for leaf in leaves):
             raise InputError(
                 f"{data.source}: the column {name!r} holds numbers, but {leaves[0]!r} reads sequences or text."
             )
@@ -92,7 +93,7 @@ def _column(data: Data, name: str, leaves: list[Kernel], how: Reading, alphabet:
             f"{data.source}, column {name!r}: {str(values[row])[:40]!r} in data row {row + 1} is not a number. "
             "Correct it, leave the column out with --columns, or put a kernel for text on it."
         )
-    if len(alphabets) != 1 or None in alphabets:
+    if len(alphabets) != 1 or alphabets & {None, CATEGORIES}:
         return values, ()  # every kernel reads the letters in its own way
     asked: Any = next(iter(alphabets))
     chosen = asked if asked != "auto" else alphabet or how.alphabet

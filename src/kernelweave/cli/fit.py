@@ -47,7 +47,8 @@ WIDTH = len("certificate")
 @click.option("--preset", type=opt.Choice("name", "cli.presets", "PRESETS"), metavar="NAME",
               help="A kernel for a task: splice, promoter, protein, text, table.")  # fmt: skip
 @click.option("--output", "-o", type=click.Path(), default="model.kw", show_default=True, help="The model file.")
-@click.option("--C", "C", type=float, default=1.0, show_default=True, help="Cost of errors, against a smooth machine.")
+@click.option("--C", "C", type=opt.Cost(), help="Cost of errors, against a smooth machine; auto chooses it by what is "
+              "missed when samples are left out.  [default: 1; auto for tables without --kernel]")  # fmt: skip
 @opt.LEARNING
 @opt.READING
 @opt.PLACES
@@ -89,7 +90,7 @@ class Run:
         from ..kernels import parse
         from .arrange import arranged
         from .data import Reading, read
-        from .presets import default_kernel, preset_kernel
+        from .presets import chooses, default_kernel, preset_kernel
 
         self.options = dict(options)
         how = Reading.taken_from(options)
@@ -99,13 +100,17 @@ class Run:
             kernel = parse(options["kernel"])
         else:
             kernel = preset_kernel(options["preset"], data) if options["preset"] else default_kernel(data)
+        free = chooses(data) and not options["kernel"] and not options["preset"]
+        for name in ("C", "norm"):
+            if self.options[name] is None:
+                self.options[name] = "auto" if free else 1
         self.data, self.names = arranged(data, kernel, how)
         self.task = task_of(data.y, options["task"])
         check_task(self.task, self.data)
         check_positive_label(self.task, self.data, options["positive"])
         self.target = how.target if self.task != "one-class" else None
         self.notes = SampleNotes(kernel)
-        self.model = estimator(self.task, kernel, self.data.y, options)
+        self.model = estimator(self.task, kernel, self.data.y, self.options)
         path = options["checkpoint"] or options["output"] + ".checkpoint"
         self.checkpoint = Checkpoint(path, restart=options["force_new"])
         self.seconds = 0.0
@@ -198,8 +203,8 @@ class Run:
     def show(self) -> None:
         """Print what came out, for people."""
         model, out = self.model, console()
-        machine = type(model).__name__ + (f", {model.loss}" if hasattr(model, "loss") else "")
-        cost = f"C = {model.C:g}" if hasattr(model, "C") else f"nu = {model.nu:g}"
+        machine = type(model).__name__ + (f", {model.loss or model.loss_}" if hasattr(model, "loss") else "")
+        cost = f"C = {model.C_:g}" if hasattr(model, "C_") else f"nu = {model.nu:g}"
         better = f"no other weights and machine are more than {100 * model.gap_:.2g} % better"
         if model.gap_ < ROUNDING:
             better = "this is the optimum, up to rounding"

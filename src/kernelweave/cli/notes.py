@@ -15,6 +15,8 @@ class SampleNotes:
         self._n = 0
         #: Sequences without a word of some kernel, by the text of that kernel and the letters it needs.
         self._short: dict[tuple[str, int], int] = {}
+        #: Samples of a category that the model has never met, by column.
+        self._unseen: dict[str, int] = {}
         #: Letters that were read as another one, by that one.
         self._swapped: dict[str, int] = {}
 
@@ -32,6 +34,9 @@ class SampleNotes:
                 continue
             done.add((repr(path), repr(leaf)))
             found = views.through(path).sequences(leaf.alphabet)
+            if hasattr(leaf, "unseen") and (n := leaf.unseen(views.through(path))):
+                column = repr(path[-1]) if path else "X"
+                self._unseen[column] = self._unseen.get(column, 0) + n
             needed = leaf.shortest_word()
             if needed > 1 and (n := int((found.lengths < needed).sum())):
                 key = (repr(leaf), needed)
@@ -49,6 +54,11 @@ class SampleNotes:
             f"{text} reads at a time, and {'has' if n == 1 else 'have'} no features in it; --min-length {needed} "
             "--on-short skip leaves such sequences out."
             for (text, needed), n in self._short.items()
+        ]
+        lines += [
+            f"{count(n, 'sample')} {'has' if n == 1 else 'have'} a category in {column} that no training sample had: "
+            "unlike all of them, as far as that column goes."
+            for column, n in self._unseen.items()
         ]
         other = {"T": "U", "U": "T"}
         return lines + [f"{other[now]} was read as {now} in {count(n, 'letter')}." for now, n in self._swapped.items()]

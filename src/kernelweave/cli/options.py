@@ -139,6 +139,21 @@ class Named(Choice):
         return value
 
 
+class Cost(click.ParamType):
+    """A number above 0, or auto."""
+
+    name = "cost"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a number, or "auto"."""
+        if value == "auto":
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a cost: give a number above 0, or auto.", param, ctx)
+
+
 class NormText(Named):
     """1, a number above it, or one of the names."""
 
@@ -256,9 +271,9 @@ LEARNING = grouped(
                  help="What an error costs: {names}; with parameters as in 'smooth_hinge(sigma=3)'."),
     click.option("--epsilon", type=float, help="Regression: how far off is no error, in units of the target."),
     click.option("--nu", type=float, default=0.1, show_default=True, help="One-class: share that may lie outside."),
-    click.option("--norm", cls=NamedOption, type=NormText("norm", "norms", "NORMS"), default=1, show_default=True,
-                 help="Weights: 1 keeps few terms, a number above 1 keeps all, fixed learns none; or one of {names} "
-                 "with parameters, as in 'fixed(weights=[1, 2])'."),
+    click.option("--norm", cls=NamedOption, type=NormText("norm", "norms", "NORMS", ["auto"]),
+                 help="Weights: 1 keeps few terms, a number above 1 keeps all, fixed learns none, auto chooses; or one "
+                 "of {names} with parameters, as in 'fixed(weights=[1, 2])'.  [default: 1; auto where --C is]"),
     click.option("--solver", cls=NamedOption, type=Named("solver", "mkl", "SOLVERS", ["auto"]), default="auto",
                  metavar="NAME", help="How the weights are found: {names}; with parameters as in "
                  "'two_stage(method=\"alignment\")'."),

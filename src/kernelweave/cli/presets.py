@@ -7,17 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataWarning, InputError
+from ..usual import PROTEINS, TEXTS
 
 if TYPE_CHECKING:
     from ..kernels import Kernel
     from .data import Data
-
-#: Widths of the joint kernel on all columns, relative to the usual one.
-WIDTHS = (0.1, 1.0, 10.0)
-#: Above this many columns there is no term for each of them.
-MAX_COLUMNS = 100
-#: A column of text with at most this many different short values is a list of categories.
-MAX_CATEGORIES = 20
 
 
 @dataclass(frozen=True)
@@ -38,13 +32,11 @@ PRESETS = {
         "windows with signals that move: words at nearby places, and words anywhere",
     ),
     "protein": Preset(
-        "Spectrum(k=1).normalized() + Spectrum(k=2).normalized() + Spectrum(k=3).normalized() + "
-        "Mismatch(k=5, mismatches=1).normalized()",
+        PROTEINS,
         "proteins of any length: composition, pairs, triples, and words of five with one letter wrong",
     ),
     "text": Preset(
-        "BagOfWords().normalized() + Spectrum(k=3, alphabet='text').normalized() + "
-        "Spectrum(k=5, alphabet='text').normalized()",
+        TEXTS,
         "texts: words, and pieces of words",
     ),
     "table": Preset(None, "columns of numbers, text and sequences: a term for each, and all numbers together"),
@@ -72,113 +64,24 @@ def preset_kernel(name: str, data: Data) -> Kernel:
 
 def default_kernel(data: Data) -> Kernel:
     """Return a kernel that suits the look of the data."""
-    if data.kind == "sequences":
-        return _for_sequences(data.X)
-    if data.kind == "svmlight":
-        return _for_matrix(data)
-    return _for_table(data)
+    from ..kernels import Auto
+    from ..views import as_views
+
+    columns = _columns(data)
+    alone = len(columns) == 1 and next(iter(columns.values())).dtype.kind == "O"
+    try:
+        kernel, notes = Auto().chosen(as_views(next(iter(columns.values())) if alone else data.X))
+    except InputError as error:
+        raise InputError(f"{data.source}: {error}") from None
+    for note in notes[1:]:  # the first one says what is printed anyway
+        warnings.warn(f"{note}. A kernel on it, typed with --kernel, uses it all the same.", DataWarning, stacklevel=2)
+    return kernel
+
+
+def chooses(data: Data) -> bool:
+    """Say whether C and the weights are chosen where no kernel is given: for tables and matrices."""
+    return data.kind != "sequences"
 
 
 def _columns(data: Data) -> dict[str, Any]:
     return data.X if isinstance(data.X, dict) else {}
-
-
-def _for_sequences(sequences: Any) -> Kernel:
-    from ..kernels import Spectrum, WeightedDegree, parse
-    from ..sequences import DNA, PROTEIN, RNA
-
-    if sequences.alphabet == PROTEIN:
-        return parse(PRESETS["protein"].kernel or "")
-    if sequences.alphabet not in (DNA, RNA):
-        return parse(PRESETS["text"].kernel or "")
-    return WeightedDegree(degree=20) if sequences.length is not None else Spectrum(k=6).normalized()
-
-
-def _for_matrix(data: Data) -> Kernel:
-    """Widths around 1 / (columns · variance), as for a table, and straight lines."""
-    import numpy as np
-
-    from ..kernels import RBF, Linear
-    from ..kernels.base import add_all
-
-    X = data.X
-
-    squares = (X.multiply(X) if hasattr(X, "multiply") else X * X).mean(axis=0)
-    variance = float(np.mean(squares - np.square(X.mean(axis=0))))
-    if variance <= 0:
-        raise InputError(f"{data.source} has no column to learn from: every column holds one value only.")
-    gamma = 1.0 / (X.shape[1] * variance)
-    return add_all([*(RBF(_rounded(width * gamma)) for width in WIDTHS), Linear()])
-
-
-def _for_table(data: Data) -> Kernel:
-    from ..kernels import RBF
-    from ..kernels.base import add_all
-
-    columns = _columns(data)
-    numbers = {name: _spread(values, name, data) for name, values in columns.items() if values.dtype.kind != "O"}
-    numbers = {name: variance for name, variance in numbers.items() if variance > 0}
-    terms: list[Kernel] = []
-    if len(numbers) != 1:
-        names = list(numbers)
-        for width in WIDTHS if names else ():
-            gammas = [_rounded(width / (len(names) * numbers[name])) for name in names]
-            terms.append(RBF(gammas).on(names))
-    if len(numbers) <= MAX_COLUMNS:
-        terms += [RBF(_rounded(1.0 / variance)).on(name) for name, variance in numbers.items()]
-    texts = [name for name, values in columns.items() if values.dtype.kind == "O"]
-    named = [name for name in texts if len(columns) > 1 and _looks_like_ids(columns[name])]
-    if named:
-        warnings.warn(
-            f"Every row has its own value in {', '.join(map(repr, named))}, so nothing is learned from it. --id says "
-            "that it names the rows; a kernel on it, typed with --kernel, uses it all the same.",
-            DataWarning,
-            stacklevel=2,
-        )
-    texts = [name for name in texts if name not in named]
-    if not terms and len(texts) == 1 and len(columns) == 1:
-        return _for_text(columns[texts[0]])
-    terms += [_for_text(columns[name]).on(name) for name in texts]
-    if not terms:
-        raise InputError(f"{data.source} has no column to learn from: every column holds one value only.")
-    return add_all(terms)
-
-
-def _spread(values: Any, name: str, data: Data) -> float:
-    import numpy as np
-
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
-        raise InputError(
-            f"{data.source}: the column {name!r} has missing or infinite values, first in data row {row}. Fill them, "
-            "remove these rows, or leave the column out with --columns."
-        )
-    return float(np.var(values.astype(np.float64)))
-
-
-def _looks_like_ids(values: Any) -> bool:
-    """Single words, all of them different, that are neither DNA nor protein."""
-    from ..sequences import TEXT, as_sequences
-
-    texts = [str(value).strip() for value in values]
-    words = all(text and len(text) <= 40 and not any(sign.isspace() for sign in text) for text in texts)
-    return words and len(set(texts)) == len(texts) and as_sequences(texts).alphabet == TEXT
-
-
-def _for_text(values: Any) -> Kernel:
-    """Categories are words that agree or not; other columns are what their letters look like."""
-    from ..kernels import BagOfWords
-    from ..sequences import TEXT, as_sequences
-
-    distinct = {str(value) for value in values}
-    if len(distinct) <= MAX_CATEGORIES and max(map(len, distinct)) <= 30:
-        return BagOfWords(values="binary")
-    sequences = as_sequences(values)
-    if sequences.alphabet == TEXT:
-        return BagOfWords().normalized()
-    return _for_sequences(sequences)
-
-
-def _rounded(value: float) -> float:
-    """Three digits are enough for a width, and can be read."""
-    return float(f"{value:.3g}")

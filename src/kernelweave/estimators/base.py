@@ -18,25 +18,26 @@ from ..dual import Machine, needs_of
 from ..errors import DataWarning, InputError, TimeLimitError
 from ..gram import Needs, Plan, bind
 from ..gram.plan import plan
-from ..kernels import RBF, Kernel, Scaled, as_kernel
+from ..kernels import Kernel, Scaled, learned_kernel
 from ..kernels.base import add_all
 from ..kernels.low_rank import notes_of, with_landmarks
 from ..kernels.values import same_value
 from ..losses import Loss
 from ..memory import budget_bytes
 from ..mkl import Problem, Result, as_solver, run
-from ..norms import Fixed, Polyhedral, WeightNorm, as_norm
+from ..norms import Fixed, Polyhedral, WeightNorm
 from ..parallel import blas_threads, count_jobs
 from ..progress import Callback, printer, relative_gap
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views, as_views
+from .chosen import Choosing, with_choice
 from .fitted import FittedModel, Shelf
 from .learned_cost import learned_C, with_learned_C
 from .learned_widths import check_widths, with_widths
 from .listeners import Listeners
 from .prepared_terms import Terms, identity_scale, prepare_terms
 from .trained import Trained, remember
-from .verify import is_certain, verify
+from .verify import is_certain, units_of_targets, verify
 
 #: A cost below this share of the highest is none: it could not change a digit of the objective, but overflow as 1/C.
 NOTHING = 1e-100
@@ -47,7 +48,7 @@ NOTHING_LEARNED = (
 )
 
 
-class BaseMKL(BaseEstimator):
+class BaseMKL(Choosing, BaseEstimator):
     """Binds the kernel, learns weights and machines, and keeps what prediction needs."""
 
     kernel: Any
@@ -57,9 +58,7 @@ class BaseMKL(BaseEstimator):
     max_seconds: float | None
     learn_C: bool = False
     trained_: Trained | None
-
-    def _kernel(self) -> Kernel:
-        return kernel_of(self.kernel)
+    notes_: list[str]
 
     def _check_parameters(self) -> None:
         check_positive("tol", self.tol, what="a relative gap > 0 such as 1e-3")
@@ -95,6 +94,7 @@ class BaseMKL(BaseEstimator):
         target : what y is called, where it has a name
         """
         self._check_parameters()
+        self._n = len(X)
         loss = self._loss()
         for y in targets:
             loss.check(y)
@@ -105,29 +105,32 @@ class BaseMKL(BaseEstimator):
         limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
         with blas_threads(count_jobs(self.n_jobs)), limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
-            self.base_kernel_ = self._kernel().learned(X, share)
+            self.base_kernel_, said = learned_kernel(self._kernel(), X, share)
             kernel, self.widths_ = with_widths(
                 self.base_kernel_, X, machines, deadline, self.random_state, self.scaling, share, budget
             )
             kernel = with_landmarks(kernel, X)
             listeners.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
             gram = bind(kernel, X, memory=budget, needs=self._needs())
-            norm = as_norm(self.norm)
+            norm = self._norm()
             merge = isinstance(norm, Polyhedral)
-            terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge)
+            terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge, quiet=bool(said))
             if self.learn_C:
-                terms, machines = with_learned_C(terms, machines, C / self.C, identity_scale(self.scaling, share))
+                terms, machines = with_learned_C(terms, machines, C / self._cost(), identity_scale(self.scaling, share))
             norm = _norm_of_terms(norm, terms)
             groups = [machines] if self._shared() else [[machine] for machine in machines]
             left = max(0.0, budget - terms.gram.bytes.held)
-            results: list[Result] = []
+            results, choices = list[Result](), []
             for number, group in enumerate(groups):
                 until = _deadline_of_share(deadline, len(groups) - number)
                 problem = Problem(terms.gram, group, norm, self.tol, until, None, self.dual, left, is_certain(kernel))
+                problem, choice = with_choice(problem, share, *self._chosen())
+                choices += [] if choice is None else [choice]
                 results.append(self._solve_problem(problem, results, listeners))
         listeners.end(results)
         self._check_usable(results)
         self._set_fitted(X, kept, terms, results)
+        self._note_choices(choices, said)
         verify(self, X, terms, results)
         self.trained_ = remember(self.base_kernel_, X, target)
         self._warn_or_raise_end(results)
@@ -142,14 +145,15 @@ class BaseMKL(BaseEstimator):
     def memory_needed(self, X: Any) -> tuple[str, float]:
         """Return how a fit to X would hold the kernel, in words, and about how many bytes it takes beside the data."""
         views, budget = as_views(X), budget_bytes(self.memory)
-        kernel = self._kernel().learned(views)
-        before = check_widths(kernel, len(views), budget)
+        before = check_widths(learned_kernel(self._kernel(), views)[0], len(views), budget)
         found = self.plan(views)
         return found.how, max(before, found.need)
 
     def plan(self, X: Any) -> Plan:
         """Return how a fit to X would hold the terms of the kernel, why, and in how many bytes. Nothing is computed."""
-        return plan(self._kernel(), as_views(X), budget_bytes(self.memory), self._needs())
+        views = as_views(X)
+        kernel, _ = learned_kernel(self._kernel(), views)
+        return plan(kernel, views, budget_bytes(self.memory), self._needs())
 
     def _needs(self) -> Needs:
         """Return what `bind` has to know of the fit."""
@@ -182,14 +186,15 @@ class BaseMKL(BaseEstimator):
     def _set_fitted(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result]) -> None:
         coef = np.column_stack([result.step.coef for result in results])
         support = np.flatnonzero(coef.any(axis=1))
+        shift, spread = units_of_targets(self)
         self.restore(
             terms.all_terms,
             terms.scales,
             np.array([terms.spread(result.step.weights) for result in results]),
             X.rows(support),
             kept[support],
-            coef[support].T,
-            np.array([s.intercept for result in results for s in result.step.states]),
+            spread * coef[support].T,
+            shift + spread * np.array([s.intercept for result in results for s in result.step.states]),
         )
         self.notes_ = list(terms.notes) + ([] if self.widths_ is None else [self.widths_.note])
         self.notes_ += notes_of(terms.all_terms)
@@ -298,9 +303,11 @@ class BaseMKL(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
-            reads = {leaf.reads for leaf in self._kernel().leaves()}
+            kernel = self._kernel()
         except InputError:
             return tags
+        tags.input_tags.allow_nan = kernel.takes_gaps
+        reads = {"numbers" if hasattr(leaf, "chosen") else leaf.reads for leaf in kernel.leaves()}
         tags.input_tags.sparse = reads <= {"numbers"}
         tags.input_tags.string = "sequences" in reads
         tags.input_tags.one_d_array = bool(reads & {"sequences", "ids"})
@@ -317,11 +324,6 @@ class BaseMKL(BaseEstimator):
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + learned_html(self)
-
-
-def kernel_of(parameter: Any) -> Kernel:
-    """Return the kernel that the parameter of an estimator stands for: `RBF()` where none is given."""
-    return RBF() if parameter is None else as_kernel(parameter)
 
 
 def _default(estimator: BaseMKL, name: str) -> Any:

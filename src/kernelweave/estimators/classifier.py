@@ -13,15 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from ..errors import InputError
 from ..losses import Logistic, Loss, as_loss
 from ..progress import Callback
-from ..validation import (
-    check_class_weight,
-    check_costs,
-    check_labels,
-    check_positive,
-    check_sample_weight,
-    check_X,
-    warn_ratio,
-)
+from ..validation import check_class_weight, check_costs, check_labels, check_sample_weight, check_X, warn_ratio
 from .base import BaseMKL
 
 #: What a loss for labels may be made for: squares of numbers tell classes apart as well.
@@ -30,7 +22,7 @@ TARGETS = ("labels", "numbers")
 
 def _has_probabilities(estimator: Any) -> bool:
     with suppress(InputError):
-        if isinstance(as_loss(estimator.loss, TARGETS), Logistic):
+        if estimator.loss is not None and isinstance(as_loss(estimator.loss, TARGETS), Logistic):
             return True
     raise AttributeError("predict_proba needs loss='logistic', whose decision values are log-odds.")
 
@@ -44,16 +36,21 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     Parameters
     ----------
     kernel : Kernel, str, callable or None
-        What is similar; its top-level summands are the terms whose weights are learned. None for `RBF()`.
-    C : float
-        Cost of errors, against a smooth machine.
+        What is similar; its top-level summands are the terms whose weights are learned. None or "auto" for `Auto()`,
+        which chooses one by the look of the data.
+    C : float, "auto" or None
+        Cost of errors, against a smooth machine. "auto": by what ridge regression misses when samples are left out,
+        one after another; the choice is `C_`. None for 1, and for "auto" where no kernel is given.
     learn_C : bool
         For squared losses: find C together with the weights, as the weight of one more term, `Identity()`;
         the result is `C_`.
-    loss : {"hinge", "squared_hinge", "logistic", "smooth_hinge", "squared"} or Loss
+    loss : {"hinge", "squared_hinge", "logistic", "smooth_hinge", "squared"}, Loss or None
+        None for "hinge", and for "squared" where C is chosen by its left-out errors for up to 5,000 samples.
         Parameters go into brackets, "smooth_hinge(sigma=3)"; so do those of norm, solver and dual.
-    norm : 1, float > 1, "fixed" or WeightNorm
-        Where the weights live: 1 keeps few terms, p > 1 keeps all, "fixed" learns none.
+    norm : 1, float > 1, "fixed", WeightNorm, "auto" or None
+        Where the weights live: 1 keeps few terms, p > 1 keeps all, "fixed" learns none. "auto": weights are chosen as
+        C is, among equal ones, single terms and those of "two_stage". None for 1, and for "auto" where no kernel is
+        given.
     solver : {"auto", "silp", "silp_chunking", "simple", "hessian", "analytic", "two_stage"} or Solver
         How the weights are found; "auto" takes Newton's method for norm=1 and the closed form for p > 1. "two_stage"
         chooses them before the machine, by their alignment with y; its gap speaks of the machine alone.
@@ -105,6 +102,10 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     solver_ : str
     alignment_ : dict, list of dict or None
         For solver="two_stage": how like the ideal kernel the "terms" are, and their sum "before" and "after".
+    loss_ : str
+        The name of the loss.
+    C_ : float or array
+        The C of the fit: given, chosen or learned.
     classes_ : array
 
     Examples
@@ -121,10 +122,10 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         self,
         kernel: Any = None,
         *,
-        C: float = 1.0,
+        C: Any = None,
         learn_C: bool = False,
-        loss: Any = "hinge",
-        norm: Any = 1,
+        loss: Any = None,
+        norm: Any = None,
         solver: Any = "auto",
         dual: Any = "auto",
         scaling: str | None = "variance",
@@ -184,14 +185,14 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         if len(np.unique(codes[weight_C > 0])) < 2:
             raise InputError("Only one class has samples of positive weight; a classifier needs at least two classes.")
         warn_ratio(self.classes_, codes, weight_C)
-        C = check_costs(check_positive("C", self.C) * weight_C)
+        C = check_costs(self._cost() * weight_C)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
         self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback), getattr(y, "name", None))
         return self
 
     def _loss(self) -> Loss:
-        return as_loss(self.loss, TARGETS)
+        return as_loss(self._plain_loss("hinge") if self.loss is None else self.loss, TARGETS)
 
     def _shared(self) -> bool:
         return self.weights == "shared" or len(self.classes_) == 2

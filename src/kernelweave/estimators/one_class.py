@@ -8,10 +8,12 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from ..errors import InputError
+from ..kernels import Auto, Kernel
 from ..losses import Loss, OneClass
 from ..progress import Callback
 from ..validation import check_positive, check_sample_weight, check_X
 from .base import BaseMKL
+from .chosen import is_auto
 
 
 class MKLOneClass(OutlierMixin, BaseMKL):
@@ -43,7 +45,7 @@ class MKLOneClass(OutlierMixin, BaseMKL):
         kernel: Any = None,
         *,
         nu: float = 0.5,
-        norm: Any = 1,
+        norm: Any = None,
         solver: Any = "auto",
         dual: Any = "auto",
         scaling: str | None = "variance",
@@ -93,6 +95,12 @@ class MKLOneClass(OutlierMixin, BaseMKL):
 
     def _loss(self) -> Loss:
         return OneClass()
+
+    def _kernel(self) -> Kernel:
+        return Auto(several=False) if is_auto(self.kernel) else super()._kernel()
+
+    def _chosen(self) -> tuple[bool, bool]:
+        return False, False  # there are no targets to choose by
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return how far inside (> 0) or outside (< 0) every sample is."""

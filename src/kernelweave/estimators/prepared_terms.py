@@ -52,7 +52,9 @@ class Terms:
         return out
 
 
-def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred: bool, merge: bool) -> Terms:
+def prepare_terms(
+    gram: Gram, scaling: str | None, share: np.ndarray, *, centred: bool, merge: bool, quiet: bool = False
+) -> Terms:
     """Scale the terms, drop those that are constant, and merge those that are the same.
 
     Parameters
@@ -61,6 +63,7 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     share : sample weights
     centred : whether the machine ignores a constant added to the kernel (Σ coef = 0)
     merge : whether equal terms are to be learned as one (their weights are not unique)
+    quiet : whether terms that say nothing are no news, because the user did not choose them
     """
     if scaling not in SCALINGS:
         raise InputError(f"scaling must be one of {SCALINGS}; got {scaling!r}.")
@@ -68,13 +71,14 @@ def prepare_terms(gram: Gram, scaling: str | None, share: np.ndarray, *, centred
     sizes, variances, marks = _sizes_variances_marks(*_statistics_sample(gram, share, most), centred)
     live = np.flatnonzero(variances > DEAD * np.abs(sizes))
     dead = np.setdiff1d(np.arange(gram.n_terms), live)
-    notes = _warn_dead(gram, dead)
+    notes = _warn_dead(gram, dead, quiet)
     scales = _scales_of_terms(scaling, variances if centred else sizes, float(share.sum()))
     scales[dead] = 1.0
     for m, term in enumerate(gram.terms):
         if term.training_only:
             scales[m] = identity_scale(scaling, share)
-    _warn_unlike(gram, variances, sizes, notes)
+    if not quiet:
+        _warn_unlike(gram, variances, sizes, notes)
     scaled = gram.rescaled(1.0 / scales)
     groups = _groups_of_twins(marks / scales[:, None], live) if merge else [[int(m)] for m in live]
     notes += [
@@ -103,7 +107,7 @@ def _scales_of_terms(scaling: str | None, variances: np.ndarray, total: float) -
     return np.array(variances * (total if scaling == "trace" else 1.0))
 
 
-def _warn_dead(gram: Gram, dead: np.ndarray) -> list[str]:
+def _warn_dead(gram: Gram, dead: np.ndarray, quiet: bool) -> list[str]:
     if len(dead) == gram.n_terms:
         raise InputError(
             "Every term of the kernel is zero or constant on these data, so there is nothing to learn from: "
@@ -113,7 +117,8 @@ def _warn_dead(gram: Gram, dead: np.ndarray) -> list[str]:
         return []
     names = ", ".join(f"{gram.terms[m]!r}" for m in dead[:5]) + (", ..." if len(dead) > 5 else "")
     note = f"{len(dead)} term(s) are zero or constant on these data and get weight 0: {names}"
-    warnings.warn(note, DataWarning, stacklevel=6)
+    if not quiet:
+        warnings.warn(note, DataWarning, stacklevel=6)
     return [note]
 
 

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from ..errors import InputError
 from ..losses import Loss, as_loss
 from ..progress import Callback
-from ..validation import check_costs, check_numbers, check_positive, check_sample_weight, check_X
+from ..validation import check_costs, check_numbers, check_sample_weight, check_X
 from .base import BaseMKL
 
 #: The default: what a loss that says another one overrides.
@@ -24,9 +24,20 @@ class MKLRegressor(RegressorMixin, BaseMKL):
 
     Parameters
     ----------
-    loss : {"epsilon_insensitive", "squared"} or Loss
+    loss : {"epsilon_insensitive", "squared"}, Loss or None
+        None for "epsilon_insensitive", and for "squared" where C is chosen by its left-out errors for up to 5,000
+        samples.
     epsilon : float
-        For "epsilon_insensitive": how far a prediction may be off at no cost, in units of y.
+        For "epsilon_insensitive": how far a prediction may be off at no cost, in units of the scaled y.
+    scaling_y : {"std", None}
+        Whether y is moved by its mean and divided by its standard deviation first, so that C and epsilon mean the
+        same on all data. Predictions, `dual_coef_` and `intercept_` are in units of y all the same; `objective_`,
+        `lower_bound_` and `gap_` are those of the scaled y. None takes y as it is.
+
+    Attributes
+    ----------
+    y_units_ : (float, float)
+        What y was moved and divided by.
 
     Examples
     --------
@@ -42,11 +53,12 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self,
         kernel: Any = None,
         *,
-        C: float = 1.0,
+        C: Any = None,
         learn_C: bool = False,
-        loss: Any = "epsilon_insensitive",
+        loss: Any = None,
         epsilon: float = EPSILON,
-        norm: Any = 1,
+        scaling_y: str | None = "std",
+        norm: Any = None,
         solver: Any = "auto",
         dual: Any = "auto",
         scaling: str | None = "variance",
@@ -64,6 +76,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self.learn_C = learn_C
         self.loss = loss
         self.epsilon = epsilon
+        self.scaling_y = scaling_y
         self.norm = norm
         self.solver = solver
         self.dual = dual
@@ -85,12 +98,24 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         name = getattr(y, "name", None)
         y = check_numbers(y, len(views))
         weight = check_sample_weight(sample_weight, len(views))
-        C = check_costs(check_positive("C", self.C) * weight)
-        self._fit_problem(views, [y], C, weight, self._listeners(checkpoint, callback), name)
+        C = check_costs(self._cost() * weight)
+        self.y_units_ = shift, spread = self._units_of(y, weight)
+        self._fit_problem(views, [(y - shift) / spread], C, weight, self._listeners(checkpoint, callback), name)
         return self
 
+    def _units_of(self, y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+        if self.scaling_y is None:
+            return 0.0, 1.0
+        if self.scaling_y != "std":
+            raise InputError(f'scaling_y must be "std" or None; got {self.scaling_y!r}.')
+        mean = float(np.average(y, weights=weight))
+        spread = float(np.sqrt(np.average(np.square(y - mean), weights=weight)))
+        # targets that are all the same have no spread, whatever rounding makes of their mean
+        return mean, spread if spread > 1e-12 * np.abs(y).max() else 1.0
+
     def _loss(self) -> Loss:
-        loss = as_loss(self.loss, ("numbers",), epsilon=self.epsilon)
+        given = self._plain_loss("epsilon_insensitive") if self.loss is None else self.loss
+        loss = as_loss(given, ("numbers",), epsilon=self.epsilon)
         if self.epsilon != EPSILON and getattr(loss, "epsilon", self.epsilon) != self.epsilon:
             raise InputError(
                 f"epsilon={self.epsilon!r} and loss={self.loss!r} contradict each other; give one of them."

@@ -38,7 +38,8 @@ def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) ->
     rows = _samples_to_verify(results)
     machines = [(result, number) for result in results for number in range(len(result.step.states))]
     wanted = np.column_stack([_certified_values(terms, result, number, rows) for result, number in machines])
-    fitted = model.fitted_
+    shift, spread = units_of_targets(model)
+    wanted, fitted = shift + spread * wanted, model.fitted_
     with blas_threads(fitted.n_jobs):
         found = fitted.values(fitted.prepare(), X.rows(rows))
     if terms.shifted:
@@ -50,7 +51,7 @@ def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) ->
     if _has_inner_identity(terms.all_terms):
         clear = np.logical_not(np.column_stack([result.step.coef[rows] for result in results]).any(axis=1))
     off = np.abs(wanted - found)
-    allowed = _allowed_rounding(terms, results, rows) + SHARE * np.abs(wanted).max(initial=0.0)
+    allowed = spread * _allowed_rounding(terms, results, rows) + SHARE * np.abs(wanted).max(initial=0.0)
     if not (off <= allowed)[clear].all():
         raise InternalError(
             f"The model as kept gives other decision values for its training samples than those that were certified "
@@ -58,6 +59,11 @@ def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) ->
             "k(x, y) does not depend on which other samples are asked for at the same time; otherwise this is a fault "
             f"of kernelweave: please report it, with the call. Terms: {', '.join(model.term_names_[:3])}."
         )
+
+
+def units_of_targets(model: BaseMKL) -> tuple[float, float]:
+    """Return what targets were moved and divided by before the fit."""
+    return getattr(model, "y_units_", (0.0, 1.0))
 
 
 def is_certain(kernel: Kernel) -> bool:

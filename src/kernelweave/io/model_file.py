@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import InputError, ModelFormatError
 from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL
+from ..estimators.chosen import kernel_of
 from ..kernels import Kernel, parse
 from ..kernels.low_rank import low_ranks
 from ..memory import budget_bytes
@@ -80,7 +81,7 @@ def _check_model(model: Any) -> None:
             f"{kernel!r} is a function of your own, and a model file holds data only. Give its matrix as "
             "Precomputed(K, name=...), use kernels of the library, or pickle the model."
         )
-    for one in (model._kernel(), kernel, *(model.fitted_.terms if model.widths_ is not None else ())):
+    for one in (kernel_of(model.kernel), kernel, *(model.fitted_.terms if model.widths_ is not None else ())):
         if _text_is_lost(one):
             raise InputError(
                 f"{one!r} cannot be read back from its text, and a model file keeps the text. Use kernels of the "
@@ -105,7 +106,7 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     manifest = {
         "library_version": version("kernelweave"),
         "estimator": type(model).__name__,
-        "kernel": None if model.kernel is None else repr(model._kernel()),
+        "kernel": None if model.kernel is None else repr(kernel_of(model.kernel)),
         "parameters": {
             name: encode(value, name, made_kinds())
             for name, value in model.get_params(deep=False).items()

@@ -13,7 +13,8 @@ import numpy as np
 from .. import dual, losses, mkl, norms
 from ..errors import InputError
 from ..estimators import ESTIMATORS
-from ..estimators.base import BaseMKL, kernel_of
+from ..estimators.base import BaseMKL
+from ..estimators.chosen import kernel_of
 from ..estimators.trained import MOST, Trained
 from ..kernels import RBF, Identity, Kernel, parse
 from ..kernels.values import same_value

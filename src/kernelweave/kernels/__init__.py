@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from .auto import Auto, learned_kernel
 from .base import ClearWrapper, Kernel, On, Product, Scaled, Sum, Wrapper
 from .categorical import Categorical
 from .chi2 import Chi2
@@ -30,7 +31,7 @@ from .wrappers import Frozen, PerFeature, per_feature
 
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
 KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
-KERNELS += (Matern, Periodic, Cosine, Chi2, Tanimoto, Categorical, Ordinal)
+KERNELS += (Matern, Periodic, Cosine, Chi2, Tanimoto, Categorical, Ordinal, Auto)
 KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
 #: Every kernel around a kernel that is typed as a call, or the function that makes it.
 WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature, Gaussian, LowRank)
@@ -39,6 +40,7 @@ __all__ = [
     "KERNELS",
     "RBF",
     "WRAPPERS",
+    "Auto",
     "BagOfWords",
     "Categorical",
     "Chi2",
@@ -77,6 +79,7 @@ __all__ = [
     "WeightedDegree",
     "Wrapper",
     "as_kernel",
+    "learned_kernel",
     "parse",
     "per_feature",
 ]

@@ -80,10 +80,9 @@ class Kernel(Embeddable, BaseEstimator):
         return X
 
     def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
-        """Return this kernel with all that it takes from the training samples; itself where that is nothing.
+        """Return this kernel with all that it takes from samples that count so much each; itself where that is nothing.
 
         An estimator asks once, before anything is bound. What comes back prints what was learned, and learns no more.
-        `share` is how much every sample counts: a weight of 2 is the same as being there twice.
         """
         return self
 
@@ -157,14 +156,10 @@ class Kernel(Embeddable, BaseEstimator):
         raise InputError(f"{self!r} has no parts to split into; only string kernels such as WeightedDegree have.")
 
     def __add__(self, other: Any) -> Kernel:
-        if not isinstance(other, Kernel):
-            return NotImplemented
-        return add_all([self, other])
+        return add_all([self, other]) if isinstance(other, Kernel) else NotImplemented
 
     def __radd__(self, other: Any) -> Kernel:
-        if isinstance(other, numbers.Real) and other == 0:  # so that sum([...]) works
-            return self
-        return NotImplemented
+        return self if isinstance(other, numbers.Real) and other == 0 else NotImplemented  # so that sum([...]) works
 
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, numbers.Real):
@@ -378,6 +373,9 @@ class On(ClearWrapper):
 
     def seen(self, X: Views) -> Views:
         return X.select(self.columns)
+
+    def around(self, kernel: Kernel) -> Kernel:
+        return self if kernel is self.kernel else kernel.on(self.columns)
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
         return self.kernel.walk(replace(outer, path=(*outer.path, self.columns)), X)

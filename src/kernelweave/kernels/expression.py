@@ -112,7 +112,7 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
-        return parse(kernel)
+        return parse("Auto()" if kernel == "auto" else kernel)
     if isinstance(kernel, (list, tuple)) and kernel:
         if len(kernel) > MAX_TERMS:
             raise InputError(f"kernel lists {len(kernel):,} terms; at most {MAX_TERMS:,} are taken.")

@@ -65,10 +65,8 @@ class LowRank(Wrapper):
         #: What was taken from the training samples; None before a fit.
         self.landmarks: Landmarks | None = None
 
-    def learned(self, X: Views, share: np.ndarray | None = None) -> LowRank:
-        """Return the same kernel with landmarks chosen among these samples; itself where it has some."""
-        if self.landmarks is not None:
-            return self
+    def spanning(self, X: Views) -> LowRank:
+        """Return the same kernel with landmarks chosen among these samples."""
         return self.at(choose_landmarks(self.kernel, X, int(self.rank), int(self.random_state)))
 
     def at(self, landmarks: Landmarks) -> LowRank:
@@ -83,7 +81,7 @@ class LowRank(Wrapper):
         if self.landmarks is None:
             raise InputError(
                 f"{self!r} has no landmarks yet: a fit chooses them among the training samples, and the terms of the "
-                "fitted model have them. To try it on samples, use kernel.learned(as_views(X))."
+                "fitted model have them. To try it on samples, use kernel.spanning(as_views(X))."
             )
         return self.landmarks
 
@@ -136,7 +134,7 @@ def with_landmarks(kernel: Kernel, X: Views) -> Kernel:
     """Return a kernel whose `LowRank`s have chosen their landmarks among X, term by term; itself where it has none."""
     if next(low_ranks(kernel), None) is None:
         return kernel
-    return add_all([replaced(term, X, LowRank.learned) for term in kernel.terms(X)])
+    return add_all([replaced(term, X, LowRank.spanning) for term in kernel.terms(X)])
 
 
 def replaced(term: Kernel, X: Views | None, make: Callable[[LowRank, Any], Kernel]) -> Kernel:

@@ -111,7 +111,8 @@ class Standardized(ClearWrapper):
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
         if not self._clear:
             return iter([replace(outer, core=self)])
-        return self.kernel.walk(replace(outer, path=(*outer.path, self.units)), X)
+        units = Units(None, ()) if self.spreads is None else self.units  # which columns are read is known before
+        return self.kernel.walk(replace(outer, path=(*outer.path, units)), X)
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
         if self._clear:
