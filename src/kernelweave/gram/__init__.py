@@ -22,7 +22,7 @@ from .offer import SPARE_BYTES, Bytes, Held, Needs, Offer, Room, n_active
 from .plan import Plan, unheld
 from .stacked import StackedGram
 from .streamed import StreamedGram
-from .tiled import TiledGram
+from .tiled import MAX_SET, TiledGram
 
 #: Every way to hold a kernel; `plan` and the conformance tests read this.
 GRAMS: tuple[type[Gram], ...] = (
@@ -78,6 +78,7 @@ def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray, n_job
 __all__ = [
     "GRAMS",
     "MAX_GATHERED",
+    "MAX_SET",
     "SPARE_BYTES",
     "WORKING_SET",
     "Bytes",
