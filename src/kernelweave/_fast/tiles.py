@@ -146,8 +146,8 @@ def mixed_upper(kind, data, forms, weights, first, last, fresh, out):
 @jit_fused
 def mirror(out, first, last):
     """(n, n), (), () -> None: rows first to last of the upper triangle are copied to below the diagonal."""
-    for top in range(first, last, MIRRORED):
-        _mirror(out, top, min(top + MIRRORED, last), top, out.shape[0])
+    for top in range(first, last, 4 * MIRRORED):
+        _mirror(out, top, min(top + 4 * MIRRORED, last), top, out.shape[0])
 
 
 @jit_fused

@@ -58,7 +58,7 @@ def polish(qp: BoxQP, K: Combined, state: DualState) -> DualState:
     if K.matrix is not None:
         return replace(state, coef=coef, f=K.apply(coef))
     rows = np.flatnonzero(coef != state.coef)  # few of them, against the support
-    return replace(state, coef=coef, f=state.f + K.rows_times(rows, (coef - state.coef)[rows]), exact=False)
+    return replace(state, coef=coef, f=state.f + K.rows_times(rows, (coef - state.coef)[rows]))
 
 
 def newton_direction(H: np.ndarray, g: np.ndarray) -> np.ndarray | None:

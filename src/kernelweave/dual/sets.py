@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import clock
-from ..gram import Combined
+from ..gram import MAX_SET, Combined
 from ..losses import BoxQP
 from .active_set import sample
 from .base import UNLIMITED, DualState, Effort, Machine
@@ -16,8 +16,6 @@ from .smo import BURST, SMO, Turns, scores, turns_of, worth_polishing
 
 #: Samples of the first set: so many, or this share of all.
 FEW, FIRST_SHARE = 2000, 0.125
-#: Most samples of a set, whatever the memory: their matrix is read at random.
-MAX_SET = 24_000
 #: How much larger than the last a set may be.
 GROWTH = 4.0
 #: A sample at a bound takes part while the pull that holds it there is below this share of the targets' size, or below
@@ -27,6 +25,8 @@ MARGIN, SLACK = 0.1, 2.0
 SHARE, MAX_BURSTS = 0.1, 30
 #: A set is solved again as it is where no less than this share of it still matters.
 KEPT = 0.6
+#: After so many steps f is computed anew.
+MAX_ADDED = 50
 #: Of each side, so many of the worst samples take part in any case: coefficients rise and fall in pairs.
 WORST = 200
 
@@ -79,13 +79,16 @@ class Sets(SMO):
         share = float(np.clip(0.5 * effort.gap / max(state.gap, 1e-300), SHARE, 0.5))
         moved, work = self._optimise(qp, K, state, W, max(share * violation, 1e-14 * scale))
         trail = Round(violation / scale, work + before.work, W)
-        return replace(moved, n_steps=state.n_steps + 1, final=False, exact=False, active=len(W), trail=trail)
+        n_steps = state.n_steps + 1  # each adds a product in double precision to f: few of them leave no trace
+        return replace(
+            moved, n_steps=n_steps, final=False, exact=state.exact and n_steps < MAX_ADDED, active=len(W), trail=trail
+        )
 
     def _next_set(
         self, qp: BoxQP, K: Combined, state: DualState, climb: np.ndarray, fall: np.ndarray, effort: Effort
     ) -> np.ndarray:
         """Return the samples of the next set."""
-        room = min(effort.bytes, 1e18) / (2.0 * K.gram.held.set_bytes)  # the matrix, and what it is made from
+        room = min(0.5 * effort.bytes, K.gram.held.most_set, 1e18) / K.gram.held.set_bytes
         most = int(min(self.most, max(FEW // 2, room**0.5), K.n))
         last = state.trail.rows if isinstance(state.trail, Round) else None
         if not state.coef.any():

@@ -23,7 +23,7 @@ from .offer import SPARE_BYTES, WORKING_SET, Bytes, Held, Needs, Offer, Room, n_
 from .plan import Plan, unheld
 from .stacked import StackedGram
 from .streamed import StreamedGram
-from .tiled import TiledGram
+from .tiled import MAX_SET, TiledGram
 from .word_tables import WordTableGram
 
 #: Every way to hold a kernel; `plan` and the conformance tests read this.
@@ -82,6 +82,7 @@ def for_prediction(terms: Sequence[Kernel], X: Views, factors: np.ndarray, n_job
 __all__ = [
     "GRAMS",
     "MAX_GATHERED",
+    "MAX_SET",
     "SPARE_BYTES",
     "WORKING_SET",
     "Bytes",

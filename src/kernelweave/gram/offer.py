@@ -89,6 +89,8 @@ class Held:
     rough: tuple[int, ...] = ()
     #: Bytes of a pair where matrices of many samples are made sooner than products with few of them; 0 where not.
     set_bytes: float = 0.0
+    #: Bytes of such a matrix, at the most.
+    most_set: float = np.inf
     #: Samples that a solver of second order may take a matrix of where none is held.
     second_order: int = SECOND_ORDER
 

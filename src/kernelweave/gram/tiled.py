@@ -16,7 +16,7 @@ from .base import Gram, support_of
 from .coordinates import Coordinates, Descent
 from .dense import MAX_FACTORED, MAX_GATHERED
 from .distinct import distinct_of
-from .offer import FREE_SHARE, SECOND_ORDER, SPARE_BYTES, TILED, WORKING_SET, Bytes, Held, Needs, Offer, Room
+from .offer import FREE_SHARE, SECOND_ORDER, SPARE_BYTES, TILED, Bytes, Held, Needs, Offer, Room
 from .pairs import PairFamily, Samples, families_of_pairs, formed, in_bursts
 
 #: Up to so many samples matrices in double precision are at hand sooner: machines are solved to the last digits there.
@@ -27,6 +27,8 @@ HELD_SAMPLES = 3000
 SINGLE_TOL = 1e-5
 #: The most samples that a step of second order in the weights rests on (`mkl.Hessian`).
 SECOND_ORDER_HELD = 2000
+#: The part of the samples that a set has (`dual.Sets`) with one term and with several; and the most of them.
+SET_SHARES, MAX_SET = (0.6, 0.75), 24_000
 #: More terms than this are not all looked at in every step.
 MANY_TERMS = 300
 #: Rows of the matrix that are made at a time: what all families add to them stays near the processor.
@@ -71,6 +73,8 @@ class TiledGram(Gram):
         Whether the matrix fits.
     needs : Needs
         What the machines need: threads, and memory beside this.
+    most_bytes : float
+        Bytes of the matrix of a set of samples, at the most.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class TiledGram(Gram):
         dtype: Any = np.float32,
         holds: bool = True,
         needs: Needs | None = None,
+        most_bytes: float = np.inf,
         factors: np.ndarray | None = None,
         samples: Samples | None = None,
         scratch: Scratch | None = None,
@@ -89,8 +94,11 @@ class TiledGram(Gram):
         super().__init__(terms, X, factors)
         single = tuple(range(len(terms))) if np.dtype(dtype) == np.float32 else ()
         size = float(np.dtype(dtype).itemsize)
-        self.held = Held(single=single, streams=len(terms) > MANY_TERMS, set_bytes=0.0 if holds else size)
+        self.held = Held(
+            single=single, streams=len(terms) > MANY_TERMS, set_bytes=0.0 if holds else size, most_set=most_bytes
+        )
         self.parts, self.dtype, self.holds, self.needs = parts, np.dtype(dtype), holds, needs or Needs()
+        self.most_bytes = most_bytes
         self.families = families_of_pairs(parts)
         self.samples = Samples(X) if samples is None else samples
         self.scratch = Scratch() if scratch is None else scratch
@@ -107,7 +115,8 @@ class TiledGram(Gram):
         if n <= MIN_SAMPLES or room.directory is not None or _repeat(terms, X):
             return None
         single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged)
-        gram = cls.of(terms, X, dtype=np.float32 if single else np.float64, needs=needs)
+        dtype, most = np.float32 if single else np.float64, max(room.budget // 2, SPARE_BYTES // 2)
+        gram = cls.of(terms, X, dtype=dtype, needs=needs, most_bytes=most)
         if gram is None:
             return None
         if (
@@ -127,7 +136,12 @@ class TiledGram(Gram):
         return None if gram is None else Offer.of(gram, "tiles, no matrix", "products are all that is asked for", TILED)
 
     def _like(self, picked: Sequence[int], factors: np.ndarray, **changed: Any) -> TiledGram:
-        same: dict[str, Any] = {"dtype": self.dtype, "holds": self.holds, "needs": self.needs}
+        same: dict[str, Any] = {
+            "dtype": self.dtype,
+            "holds": self.holds,
+            "needs": self.needs,
+            "most_bytes": self.most_bytes,
+        }
         same |= {"samples": self.samples, "scratch": self.scratch}
         terms, parts = [self.terms[m] for m in picked], [self.parts[m] for m in picked]
         return TiledGram(terms, self.X, parts, factors=factors, **(same | changed))
@@ -297,8 +311,11 @@ class TiledGram(Gram):
         return Bytes(held=samples + matrix, solving=self._solving_bytes(), per_pair=8.0)
 
     def _solving_bytes(self) -> float:
-        gathered = min(FREE_SHARE * self.n, MAX_GATHERED) if self.holds else 2.0 * min(self.n, WORKING_SET)
-        solving = 8.0 * gathered**2
+        # what is gathered from the matrix, or a set of samples that matter
+        solving = 8.0 * min(FREE_SHARE * self.n, MAX_GATHERED) ** 2
+        if not self.holds:
+            share = SET_SHARES[self.n_terms > 1]
+            solving = min(self.dtype.itemsize * min(share * self.n, MAX_SET) ** 2, self.most_bytes)
         if self.needs.on_all:
             solving = 8.0 * self.n**2 if self.n <= MAX_FACTORED else 0.0
         if self.n_terms > 1:  # a step of second order in the weights

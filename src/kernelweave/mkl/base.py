@@ -82,6 +82,28 @@ class Result:
         """True where the gap met the tolerance."""
         return self.stop_reason == "converged"
 
+    def joined(self, later: Result) -> Result:
+        """Return what both runs of a problem found, one after the other."""
+        best = later if later.upper <= self.upper else self
+        shift, solved = self.history[-1], self.n_solves
+        moved = [
+            entry
+            | {
+                "iteration": shift["iteration"] + entry["iteration"],
+                "seconds": shift["seconds"] + entry["seconds"],
+                "n_solves": solved + entry["n_solves"],
+            }
+            for entry in later.history
+        ]
+        return replace(
+            later,
+            step=best.step,
+            upper=best.upper,
+            lower=max(self.lower, later.lower),
+            history=self.history + moved,
+            n_solves=solved + later.n_solves,
+        )
+
 
 def run(
     solver: Solver,
@@ -143,7 +165,14 @@ def run(
             check_bounds(upper, reached.lower, reached.slack, problem)
         if reason == "converged" and relative_gap(upper, reached.lower, unit) > problem.tol:
             reason = "stalled"
-    return Result(best, upper, reached.lower, reason, reached.history, this.n_solves, this.interrupted, unit)
+    found = Result(best, upper, reached.lower, reason, reached.history, this.n_solves, this.interrupted, unit)
+    exact = problem.gram.in_double(problem.budget) if reason == "stalled" and problem.gram.held.single else None
+    if exact is None:
+        return found
+    # rounding is all that is left: the same once more, from here on and in double precision
+    told: dict[str, Any] = {"callback": callback, "keep": keep, "watch": watch}
+    again = run(solver, replace(problem, gram=exact, start=best), max_iter=max_iter, patience=patience, **told)
+    return found.joined(again)
 
 
 @dataclass

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
 from ..dual import UNLIMITED, DualSolver, DualState, Machine
-from ..gram import CachedGram, Combined, DenseFeatureGram, DenseGram, Gram, LinaddGram
+from ..gram import CachedGram, Combined, DenseFeatureGram, DenseGram, Gram, LinaddGram, TiledGram
 from ..kernels import RBF, Linear, Polynomial, WeightedDegree
 from ..losses import LOSSES, BoxQP, Loss, SmoothLoss
 from ..mkl import Problem, Result, Solver, run
@@ -18,10 +18,14 @@ from .losses import in_set, targets
 N = 14
 
 
-def small_gram(seed: int = 0, kind: type[DenseGram] | type[CachedGram] = DenseGram) -> Gram:
+def small_gram(seed: int = 0, kind: type[Gram] = DenseGram) -> Gram:
     """Return three unlike terms on a few samples."""
     X = as_views(np.random.default_rng(seed).standard_normal((N, 3)))
     terms = [RBF(0.5), Linear().on([0, 1]), RBF(2.0).on(2)]
+    if kind is TiledGram:
+        tiled = TiledGram.of(terms, X, dtype=np.float64, holds=False)
+        assert tiled is not None
+        return tiled
     return CachedGram(terms, X) if kind is CachedGram else DenseGram.compute(terms, X)
 
 
@@ -111,7 +115,7 @@ def check_dual_solver(solver: DualSolver) -> None:
     >>> check_dual_solver(SMO())
     """
     cases = [small_machine(kind(), seed, size) for kind in LOSSES for seed, size in enumerate((0.1, 1.0, 10.0))]
-    grams = [small_gram(1), small_gram(1, CachedGram), word_gram(1), vector_gram(1)]
+    grams = [small_gram(1), small_gram(1, CachedGram), small_gram(1, TiledGram), word_gram(1), vector_gram(1)]
     kernels = [gram.at(np.array([0.5, 0.3, 0.2])) for gram in grams]
     fitting = [(machine, K) for machine in cases for K in kernels if solver.fits(machine, K)]
     assert fitting, f"{type(solver).__name__}: fits no loss of the registry"
