@@ -5,9 +5,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC, LinearSVC
 
-from kernelweave import RBF, Linear, LowRank, MKLClassifier, MKLOneClass, MKLRegressor, Polynomial
+from kernelweave import RBF, DataWarning, Linear, LowRank, MKLClassifier, MKLOneClass, MKLRegressor, Polynomial
 from kernelweave.dual import Machine, Primal
 from kernelweave.dual import primal as primal_file
+from kernelweave.estimators import prepared_terms
 from kernelweave.gram import DenseFeatureGram, bind
 from kernelweave.kernels.low_rank import with_landmarks
 from kernelweave.losses import Hinge, Logistic, Squared, SquaredHinge
@@ -91,6 +92,15 @@ def test_single_precision_certifies_the_same(data):
     assert small.converged_
     assert small.lower_bound_ <= whole.objective_ * (1 + 1e-12)
     assert small.objective_ == pytest.approx(whole.objective_, rel=2e-4)
+
+
+def test_pairs_of_very_many_samples_are_a_reason_to_suggest_landmarks(data, monkeypatch):
+    X, y, _ = data
+    monkeypatch.setattr(prepared_terms, "MANY", 200)
+    with pytest.warns(DataWarning, match=r"RBF\(gamma=0.1\) compares 300 samples pair by pair.*LowRank\(RBF"):
+        model = MKLClassifier(RBF(0.1) + Linear()).fit(X[:300], y[:300])
+    assert "pair by pair" in model.notes_[0]
+    assert not [n for n in MKLClassifier(KERNEL).fit(X[:300], y[:300]).notes_ if "pair" in n]
 
 
 def test_many_classes_and_weights(data):
