@@ -15,6 +15,8 @@ from ..kernels import Kernel, Laplacian
 SCALINGS = ("variance", "trace", None)
 #: A term whose variance is below this share of its size is constant but for rounding.
 DEAD = 1e-12
+#: With more samples than this, kernels on numbers that need all pairs of them are a matter of hours.
+MANY = 200_000
 #: With more samples than this, the variances of terms that need no matrix are those of a random sample of this size.
 MAX_STATISTICS = 4_000
 #: And of this size where all that they tell is whether the only term is constant.
@@ -79,6 +81,7 @@ def prepare_terms(
             scales[m] = identity_scale(scaling, share)
     if not quiet:
         _warn_unlike(gram, variances, sizes, notes)
+    _warn_pairs(gram, notes)
     scaled = gram.rescaled(1.0 / scales)
     groups = _groups_of_twins(marks / scales[:, None], live) if merge else [[int(m)] for m in live]
     notes += [
@@ -132,6 +135,21 @@ def _warn_unlike(gram: Gram, variances: np.ndarray, sizes: np.ndarray, notes: li
         alike = (sizes[m] - variances[m]) / max(sizes[m], 1e-300) - 1.0 / gram.n
         if wide and alike < 1e-9:
             note = f"under {term!r} no two samples are alike; scale the features, or use a smaller gamma"
+            warnings.warn(note, DataWarning, stacklevel=6)
+            notes.append(note)
+            return
+
+
+def _warn_pairs(gram: Gram, notes: list[str]) -> None:
+    """Suggest landmarks where numbers of very many samples are compared pair by pair."""
+    if gram.n <= MANY:
+        return
+    for term in gram.terms:
+        if term.gram_kind == "dense" and not term.stored and all(leaf.reads == "numbers" for leaf in term.leaves()):
+            note = (
+                f"{term!r} compares {gram.n:,} samples pair by pair, which may take hours; LowRank({term!r}) takes "
+                "minutes, and its notes say what it loses"
+            )
             warnings.warn(note, DataWarning, stacklevel=6)
             notes.append(note)
             return

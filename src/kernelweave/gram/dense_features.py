@@ -69,9 +69,9 @@ class DenseFeatureGram(Gram):
 
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
-        for dtype, share in ((np.float64, ROOMY), (np.float32, 1.0)):
+        for dtype, most in ((np.float64, ROOMY * room.budget), (np.float32, max(room.budget, SPARE_BYTES))):
             gram = cls(terms, X, room.needs.n_jobs, dtype=dtype)
-            if gram.bytes.peak <= max(share * room.budget, SPARE_BYTES):
+            if gram.bytes.peak <= most:
                 quicker = FEWER * gram.embedding.size <= gram.n
                 return Offer.of(gram, NO_MATRIX, "a sample is a vector of a few numbers", quicker=quicker)
         return None
@@ -93,7 +93,7 @@ class DenseFeatureGram(Gram):
     def bytes(self) -> Bytes:
         """The table; samples are made, and read, some at a time."""
         one = self.embedding
-        return Bytes(one.nbytes, making=32.0 * one.block * one.size * self.n_jobs, per_sample=24.0)
+        return Bytes(one.nbytes, making=32.0 * min(self.n, one.block * self.n_jobs) * one.size, per_sample=24.0)
 
     def _columns(self, m: int) -> slice:
         """Return the columns of a term in the table."""

@@ -17,7 +17,7 @@ from .base import finite, support_of
 #: Samples from which the middle of all of them is taken.
 MIDDLE_SAMPLES = 4_096
 #: Numbers of Φ that one thread makes, or reads, at a time.
-BLOCK_NUMBERS = 1 << 21
+BLOCK_NUMBERS = 1 << 19
 #: Numbers that stay near the processor while they are multiplied with each other.
 NEAR_NUMBERS = 1 << 17
 #: Normals are summed in so many parts, whatever the number of threads.

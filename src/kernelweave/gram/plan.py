@@ -105,7 +105,7 @@ def plan(
     1. Terms go together, by the best offer that fits: tiles of kernels on numbers, matrices in double precision, in
        single precision, matrices of active terms, or rows on demand.
     2. Terms that some gram has a way of its own for, which needs no matrix (`Gram.special`), are parted from the
-       others where there is a reason to (`_reason_to_part`).
+       others where there is a reason to (`_reason_to_part`). Some rather join others that need matrices (`Gram.joins`).
     3. Beside those the others are rows on demand, where descent asks for no more; or what 1. says of them alone.
 
     Raises
@@ -122,8 +122,8 @@ def plan(
     whole = _best_or_none(terms, X, room)
     reason = _reason_to_part(whole, n, room)
     joins = [kind is not None and kind.joins for kind in kinds]
-    if whole is not None and _go_together(kinds, whole, room):
-        return _together(whole, n, room)
+    if _go_together(kinds, whole, n, room):
+        return _together(whole or _best(terms, X, room), n, room)
     if reason is None and not (n > EXPLICIT_SAMPLES and (room.needs.descends or all(joins))):
         return _together(whole or _best(terms, X, room), n, room)
     offers = [kind.offer(group, X, room) if kind else None for kind, group in groups]
@@ -150,10 +150,12 @@ def _reason_to_part(whole: Offer | None, n: int, room: Room) -> str | None:
     return f"there are more than {LINADD_SAMPLES:,} samples" if n > LINADD_SAMPLES else None
 
 
-def _go_together(kinds: Sequence[type[Gram] | None], whole: Offer, room: Room) -> bool:
-    """Say whether terms that others join get matrices that fit: then no term is parted from them."""
-    fits = whole.rank <= DOUBLE and whole.bytes.peak <= room.budget and not room.needs.no_matrix
-    return fits and None in kinds and all(kind is None or kind.joins for kind in kinds)
+def _go_together(kinds: Sequence[type[Gram] | None], whole: Offer | None, n: int, room: Room) -> bool:
+    """Say whether terms that join others do so: where those get matrices that fit, and where samples are few."""
+    if room.needs.no_matrix or None not in kinds or not all(kind is None or kind.joins for kind in kinds):
+        return False
+    fits = whole is not None and whole.rank <= DOUBLE and whole.bytes.peak <= room.budget
+    return fits or n <= EXPLICIT_SAMPLES
 
 
 def _are_quicker(offers: Sequence[Offer | None]) -> bool:

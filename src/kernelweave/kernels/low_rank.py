@@ -18,7 +18,7 @@ from .values import MAX_TERMS, shown, typed
 #: Terms with landmarks of which each gets a note of its own.
 MAX_NOTES = 5
 #: Similarities to landmarks that are computed at a time, in bytes.
-BLOCK_BYTES = 16 * 2**20
+BLOCK_BYTES = 4 * 2**20
 
 
 @dataclass(eq=False, repr=False)
