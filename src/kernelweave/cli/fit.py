@@ -69,7 +69,7 @@ def fit(**options: Any) -> None:
         raise click.UsageError("--kernel and --preset both say what is similar; give one of them.")
     for path in (options["output"], run_path(options["output"]), options["checkpoint"] or options["output"]):
         check_output(path)
-    run = Run(options)
+    run = TrainingRun(options)
     if not options["as_json"]:
         run.announce()
     run.train()
@@ -82,7 +82,7 @@ def fit(**options: Any) -> None:
         raise Failure(f"Not converged ({run.model.stop_reason_}): the gap is {run.model.gap_:.2g}.", NOT_CONVERGED)
 
 
-class Run:
+class TrainingRun:
     """One training run, from options to a model file."""
 
     def __init__(self, options: dict[str, Any]) -> None:

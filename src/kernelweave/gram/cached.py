@@ -48,7 +48,7 @@ class CachedGram(Gram):
 
     @classmethod
     def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Gram:
-        return cls(terms, X, room.part)
+        return cls(terms, X, room.share)
 
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:

@@ -76,7 +76,7 @@ class LinaddGram(Gram):
 
     @classmethod
     def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> LinaddGram:
-        return cls(terms, X, room.needs.n_jobs, wave_bytes=min(WAVE_BYTES, room.part))
+        return cls(terms, X, room.needs.n_jobs, wave_bytes=min(WAVE_BYTES, room.share))
 
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:

@@ -67,7 +67,7 @@ class Room:
         return replace(self, budget=max(0, self.budget - int(taken)))
 
     @property
-    def part(self) -> int:
+    def share(self) -> int:
         """What tables of words, or rows beside them, may take."""
         return self.budget // PARTS
 
