@@ -394,3 +394,18 @@ def test_trace_scaling_is_variance_scaling_with_another_C():
     np.testing.assert_allclose(trace.weights_, variance.weights_, atol=1e-4)
     np.testing.assert_allclose(trace.decision_function(X), variance.decision_function(X), rtol=1e-3, atol=1e-4)
     assert trace.objective_ == pytest.approx(40 * variance.objective_, rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["auto", "analytic"])
+def test_a_warm_start_with_another_norm_proves_the_new_optimum(solver):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3))
+    y = X[:, 0] + rng.standard_normal(50) > 0
+    norms = [2, 1, "fixed", 1.2, Fixed([2.0, 1.0]), Fixed([1.0, 3.0]), 1.01, 1, 3]
+    model = MKLClassifier(RBF() + Linear(), warm_start=True, solver=solver, tol=1e-4)
+    for norm in norms:
+        model.set_params(norm=norm).fit(X, y)
+        cold = MKLClassifier(RBF() + Linear(), norm=norm, solver=solver, tol=1e-4).fit(X, y)
+        assert model.converged_
+        assert model.objective_ == pytest.approx(cold.objective_, rel=2e-4)
+        assert np.allclose(model.weights_, cold.weights_, atol=0.02)

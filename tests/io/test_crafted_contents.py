@@ -112,9 +112,7 @@ class Halves(WeightNorm):
     ],
 )
 def test_weights_lie_in_the_set_of_their_norm(norm, weights, inside):
-    from kernelweave.estimators.keeper import _in_set
-
-    assert _in_set(norm, np.array(weights)) is inside
+    assert norm.holds(np.array(weights)) is inside
 
 
 # -- models ------------------------------------------------------------------------------------------------------------

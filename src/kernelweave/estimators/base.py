@@ -181,7 +181,8 @@ class BaseMKL(Choosing, BaseEstimator):
             return None
         step = self._last[number]
         fits = len(step.weights) == problem.gram.n_terms and len(step.states) == len(problem.machines)
-        return step if fits and len(step.states[0].coef) == problem.gram.n else None
+        fits = fits and len(step.states[0].coef) == problem.gram.n
+        return step if fits and problem.norm.holds(step.weights) else None  # weights of another norm prove nothing
 
     def _set_fitted(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result]) -> None:
         coef = np.column_stack([result.step.coef for result in results])

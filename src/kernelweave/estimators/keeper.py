@@ -17,12 +17,9 @@ from ..io.fingerprint import differences
 from ..io.plain import damaged, fields, grows
 from ..mkl import Problem, Result, Step
 from ..mkl.problem import CutCoef
-from ..norms import WeightNorm
 
 #: Saving takes at most this share of the time.
 MOST_SAVING = 0.05
-#: How far weights may lie off their norm's set: what a linear program rounds, and not more.
-ROUNDING = 1e-6
 
 
 @dataclass
@@ -239,14 +236,5 @@ def check_standing(weights: np.ndarray, coefs: list[np.ndarray | None], problem:
         raise damaged(
             f"it holds {len(weights)} weights and {len(coefs)} machines where the fit has {n_terms} and {n_machines}"
         )
-    if not _in_set(problem.norm, weights):
+    if not problem.norm.holds(weights):
         raise damaged(f"its weights {np.array2string(weights, threshold=6)} are not in the set of {problem.norm!r}")
-
-
-def _in_set(norm: WeightNorm, weights: np.ndarray) -> bool:
-    with np.errstate(all="ignore"):  # a sum of weights that is zero or infinite gives nan, which is close to nothing
-        try:
-            return np.allclose(norm.scaled(weights), weights, rtol=ROUNDING, atol=ROUNDING)
-        except NotImplementedError:  # then by what every norm can do: no direction may reach beyond the set's edge
-            probes = (*np.eye(len(weights)), np.ones(len(weights)), weights)
-            return all(weights @ probe <= norm.dual_norm(probe) * (1 + ROUNDING) + ROUNDING for probe in probes)

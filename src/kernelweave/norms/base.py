@@ -8,6 +8,9 @@ import numpy as np
 
 from ..errors import InputError
 
+#: How far weights may lie off their norm's set: what a linear program rounds, and not more.
+ROUNDING = 1e-6
+
 
 class WeightNorm:
     """A convex set of weights ≥ 0 over which the objective is minimised.
@@ -30,6 +33,15 @@ class WeightNorm:
     def scaled(self, weights: np.ndarray) -> np.ndarray:
         """Return the multiple of weights ≥ 0 that lies on the edge of the set, for weights that come from elsewhere."""
         raise NotImplementedError(f"{type(self).__name__} does not say how weights are scaled into its set.")
+
+    def holds(self, weights: np.ndarray) -> bool:
+        """Say whether weights that come from elsewhere lie on the edge of the set, but for rounding."""
+        with np.errstate(all="ignore"):  # a sum that is zero or infinite gives nan, which is close to nothing
+            try:
+                return np.allclose(self.scaled(weights), weights, rtol=ROUNDING, atol=ROUNDING)
+            except NotImplementedError:  # then by what every norm can do: no direction may reach beyond the set's edge
+                probes = (*np.eye(len(weights)), np.ones(len(weights)), weights)
+                return all(weights @ probe <= self.dual_norm(probe) * (1 + ROUNDING) + ROUNDING for probe in probes)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
