@@ -37,6 +37,10 @@ PRESETS = {
         "WeightedDegree(degree=8, shift=8).normalized() + Spectrum(k=4).normalized() + Spectrum(k=6).normalized()",
         "windows with signals that move: words at nearby places, and words anywhere",
     ),
+    "peaks": Preset(
+        "GappedKmer(length=10, k=6, reverse_complement=True).normalized()",
+        "regions with motifs anywhere, on either strand: words of six letters, spread over ten",
+    ),
     "protein": Preset(
         "Spectrum(k=1).normalized() + Spectrum(k=2).normalized() + Spectrum(k=3).normalized() + "
         "Mismatch(k=5, mismatches=1).normalized()",
@@ -72,6 +76,8 @@ def preset_kernel(name: str, data: Data) -> Kernel:
 
 def default_kernel(data: Data) -> Kernel:
     """Return a kernel that suits the look of the data."""
+    if data.kind == "sequences" and data.intervals is not None:
+        return preset_kernel("peaks", data)
     if data.kind == "sequences":
         return _for_sequences(data.X)
     if data.kind == "svmlight":
