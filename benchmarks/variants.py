@@ -118,9 +118,8 @@ def million(n: int) -> None:
             small, large = (measured(MEASURE, "variants", Path(folder, "m.kw"), Path(folder, f"{size}.vcf"), *given)
                             for size in (n // 10, n))  # fmt: skip
             rate = 0.9 * n / max(large[0] - small[0], 1e-9)
-            print(f"  {kernel:40s} {large[0]:7.1f} s of processor time, {rate:9,.0f} variants/s; at most {large[1]:.0f} "
-                  f"MB ({small[1]:.0f} MB for {n // 10:,})")  # fmt: skip
-        made.genome.close()
+            print(f"  {kernel:40s} {large[0]:7.1f} s of processor time, {rate:9,.0f} variants/s; at most "
+                  f"{large[1]:.0f} MB ({small[1]:.0f} MB for {n // 10:,})")  # fmt: skip
 
 
 def long_chromosome(letters: int) -> None:
@@ -138,8 +137,8 @@ def long_chromosome(letters: int) -> None:
         for form in (plain, Path(folder, "g.fa.gz")):
             start = time.perf_counter()
             length, more = measured(LONG, form)
-            print(f"  {form.name:10s} {length:,.0f} letters: {more:.0f} MB, {more * 2**20 / length:.2f} bytes a letter, "
-                  f"{time.perf_counter() - start:.0f} s")  # fmt: skip
+            print(f"  {form.name:10s} {length:,.0f} letters: {more:.0f} MB, {more * 2**20 / length:.2f} bytes a letter"
+                  f", {time.perf_counter() - start:.0f} s")  # fmt: skip
 
 
 def real_peaks() -> None:
