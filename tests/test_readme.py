@@ -84,3 +84,15 @@ def test_link_leads_somewhere(target):
 
 def test_picture_is_small():
     assert (ROOT / "docs" / "_static" / "learned.png").stat().st_size < 150_000
+
+
+def test_the_walk_along_a_genome(tmp_path, monkeypatch):
+    """The page on genomes begins with Python, goes on in the shell, and ends in Python."""
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "genomes.md"
+    make, use = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    exec(make, {"__name__": "__page__"})
+    for line in commands(page):
+        run(line)
+    exec(use, {"__name__": "__page__"})
+    assert {"small.html", "scored.vcf.gz", "importance", "modisco"} <= {path.name for path in tmp_path.iterdir()}

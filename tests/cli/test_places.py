@@ -16,8 +16,7 @@ KERNEL = ("--kernel", "WeightedDegree(degree=4)")
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    made = make_genome(80, length=20_000, width=40, random_state=0, path=tmp_path)
-    made.genome.close()
+    make_genome(80, length=20_000, width=40, random_state=0, path=tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -11,7 +11,7 @@ from kernelweave.datasets import make_genome, matched_regions
 from kernelweave.datasets.regions import QUANTILES, shares
 from kernelweave.errors import InputError
 from kernelweave.io.bed import Intervals
-from kernelweave.io.genome import TextGenome
+from kernelweave.io.genome import TextGenome, open_genome
 
 
 def rows(intervals):
@@ -97,7 +97,8 @@ def test_made_genome(tmp_path):
     made = make_genome(60, 40, length=20_000, random_state=0, path=tmp_path)
     again = make_genome(60, 40, length=20_000, random_state=0)
     assert all(np.array_equal(made.variants[key], again.variants[key]) for key in made.variants)
-    assert made.genome.fetch("chr2", 0, 20_000).tobytes() == again.genome.fetch("chr2", 0, 20_000).tobytes()
+    with open_genome(tmp_path / "genome.fa") as genome:
+        assert genome.fetch("chr2", 0, 20_000).tobytes() == again.genome.fetch("chr2", 0, 20_000).tobytes()
     assert overlaps(rows(made.peaks)) == 0
     table = zip(*(made.variants[key] for key in ("chrom", "pos", "ref")), strict=True)
     for name, pos, ref in table:
@@ -105,6 +106,5 @@ def test_made_genome(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "effects.tsv", "genome.fa", "genome.fa.fai", "peaks.bed", "variants.vcf",
     ]  # fmt: skip
-    made.genome.close()
     with pytest.raises(InputError, match="do not fit"):
         make_genome(1000, length=1000)

@@ -28,7 +28,8 @@ def inspect(path: str, as_json: bool) -> None:
     check_printable()
     source = opened(path)
     kind = kind_of(source)
-    look = {"model": _model, "packed": _packed, "sequences": _sequences, "svmlight": _svmlight}.get(kind, _table)
+    known = {"model": _model, "packed": _packed, "sequences": _sequences, "svmlight": _svmlight, "intervals": _places}
+    look = known.get(kind, _table)
     told = look(path, source)
     if as_json:
         write_json(told)
@@ -132,6 +133,29 @@ def _packed(path: str, _: Any) -> dict[str, Any]:
     beside = labels_path(path)
     told = _of_set(SequenceSet.open(path), "packed sequences")
     return told | {"size": os.path.getsize(path), "labels beside": beside if os.path.exists(beside) else "none"}
+
+
+def _places(path: str, source: Any) -> dict[str, Any]:
+    import numpy as np
+
+    from ..errors import InputError
+    from ..io.bed import read_intervals
+
+    try:
+        found = read_intervals(source)
+    except InputError as error:
+        if "feature=" not in str(error):
+            raise
+        return {"file": "GFF or GTF", "note": str(error)}
+    lengths = found.ends - found.starts
+    return {
+        "file": "places (BED or GFF); --genome cuts out their letters",
+        "places": len(found),
+        "length": f"{lengths.min():,} to {lengths.max():,}, mean {lengths.mean():,.1f}",
+        "sequences": _counts(found.names.astype(str)),
+        "strands": _counts(found.strands),
+        "summits": int(np.sum(found.summits >= 0)),
+    }
 
 
 def _svmlight(path: str, source: Any) -> dict[str, Any]:

@@ -31,6 +31,10 @@ PRESETS = {
         "WeightedDegree(degree=8, shift=8).normalized() + Spectrum(k=4).normalized() + Spectrum(k=6).normalized()",
         "windows with signals that move: words at nearby places, and words anywhere",
     ),
+    "peaks": Preset(
+        "GappedKmer(length=10, k=6, reverse_complement=True).normalized()",
+        "regions with motifs anywhere, on either strand: words of six letters, spread over ten",
+    ),
     "protein": Preset(
         PROTEINS,
         "proteins of any length: composition, pairs, triples, and words of five with one letter wrong",
@@ -67,6 +71,8 @@ def default_kernel(data: Data) -> Kernel:
     from ..kernels import Auto
     from ..views import as_views
 
+    if data.kind == "sequences" and data.intervals is not None:
+        return preset_kernel("peaks", data)
     columns = _columns(data)
     alone = len(columns) == 1 and next(iter(columns.values())).dtype.kind == "O"
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..io.atomic import AtomicFile
 from ..io.bed import Intervals
-from ..io.genome import Genome, TextGenome, open_genome
+from ..io.genome import Genome, TextGenome
 
 LETTERS = np.frombuffer(b"ACGT", np.uint8)
 #: Letters with the same share of G and C, letters of a repeat, and letters of a gap.
@@ -94,7 +94,9 @@ def make_genome(
     names = [f"chr{i + 1}" for i in range(n_sequences)]
     genome = TextGenome({name: text.tobytes() for name, text in zip(names, texts, strict=True)})
     made = MadeGenome(genome, peaks, _variants(rng, genome, peaks, n_variants, chances))
-    return made if path is None else _written(made, os.path.expanduser(os.fspath(path)))
+    if path is not None:
+        _write(made, os.path.expanduser(os.fspath(path)))
+    return made
 
 
 def _motif() -> np.ndarray:
@@ -182,8 +184,8 @@ def _best(text: bytes, odds: np.ndarray) -> float:
     return float(max(scores))
 
 
-def _written(made: MadeGenome, folder: str) -> MadeGenome:
-    """Write everything into a folder, and return the genome as it is read from there."""
+def _write(made: MadeGenome, folder: str) -> None:
+    """Write everything into a folder."""
     os.makedirs(folder, exist_ok=True)
     lines = []
     for name, length in made.genome.lengths.items():
@@ -206,4 +208,3 @@ def _written(made: MadeGenome, folder: str) -> MadeGenome:
     for name, text_lines in files.items():
         with AtomicFile(os.path.join(folder, name)) as out:
             out.file.write(("\n".join(text_lines) + "\n").encode())
-    return MadeGenome(open_genome(os.path.join(folder, "genome.fa")), peaks, variants)
