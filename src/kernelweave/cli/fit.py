@@ -179,12 +179,12 @@ class Run:
 
     def announce(self) -> None:
         """Print what is about to be learned from what."""
-        how, need = self.model.memory_needed(self.data.X)
+        (how, need), why = self.model.memory_needed(self.data.X), self.model.plan(self.data.X).why
         allowed = readable(budget_bytes(self.model.memory))
         rows = {
             "data": describe(self.data),
             "kernel": short(repr(self.model.kernel), 300),
-            "memory": f"{how}: about {readable(need)} beside the data, of {allowed} allowed",
+            "memory": f"{how}: about {readable(need)} beside the data, of {allowed} allowed; {why}",
         }
         console().print(facts(rows, WIDTH))
 
