@@ -37,6 +37,12 @@ PRESETS = {
         "WeightedDegree(degree=8, shift=8).normalized() + Spectrum(k=4).normalized() + Spectrum(k=6).normalized()",
         "windows with signals that move: words at nearby places, and words anywhere",
     ),
+    "tf": Preset(
+        "GappedKmer(length=8, k=5, reverse_complement=True, filter='truncated').normalized() + "
+        "GappedKmer(length=11, k=7, reverse_complement=True, filter='truncated', max_mismatches=3, "
+        "center_weight=50).normalized()",
+        "binding sites in peaks of any length, on either strand: words with gaps, anywhere, and more in the middle",
+    ),
     "protein": Preset(
         "Spectrum(k=1).normalized() + Spectrum(k=2).normalized() + Spectrum(k=3).normalized() + "
         "Mismatch(k=5, mismatches=1).normalized()",
