@@ -42,7 +42,7 @@ SETS = {
     "promoter_ecoli106": ("y", "promoter", 6, False, 3000),
     "promoter_ecoli_sigma70": ("y", "promoter", 6, False, 2000),
     "promoter_arabidopsis": ("y", "promoter", 6, False, 2000),
-    "protein_localisation_multiloc": ("location", "protein", 3, False, 2000),
+    "protein_localisation_multiloc": ("location", "protein", 3, False, 1500),
 }
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from kernelweave import Frozen, GappedKmer, InputError, Mismatch, MKLClassifier, Spectrum, load, save
 from kernelweave.gram import FeatureGram, Needs, WordTableGram, bind, estimate, for_prediction
-from kernelweave.kernels.base import ONLY_PAIRS, PAIRS
+from kernelweave.kernels.kinds import ONLY_PAIRS, PAIRS
 from kernelweave.testing import check_gram
 from kernelweave.views import as_views
 

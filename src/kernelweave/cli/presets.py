@@ -31,9 +31,11 @@ PRESETS = {
         "WeightedDegree(degree=8, shift=8).normalized() + Spectrum(k=4).normalized() + Spectrum(k=6).normalized()",
         "windows with signals that move: words at nearby places, and words anywhere",
     ),
-    "peaks": Preset(
-        "GappedKmer(length=10, k=6, reverse_complement=True).normalized()",
-        "regions with motifs anywhere, on either strand: words of six letters, spread over ten",
+    "tf": Preset(
+        "GappedKmer(length=8, k=5, reverse_complement=True, filter='truncated').normalized() + "
+        "GappedKmer(length=11, k=7, reverse_complement=True, filter='truncated', max_mismatches=3, "
+        "center_weight=50).normalized()",
+        "binding sites in peaks of any length, on either strand: words with gaps, anywhere, and more in the middle",
     ),
     "protein": Preset(
         PROTEINS,
@@ -72,7 +74,7 @@ def default_kernel(data: Data) -> Kernel:
     from ..views import as_views
 
     if data.kind == "sequences" and data.intervals is not None:
-        return preset_kernel("peaks", data)
+        return preset_kernel("tf", data)
     columns = _columns(data)
     alone = len(columns) == 1 and next(iter(columns.values())).dtype.kind == "O"
     try:

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from ..kernels import Kernel
-from ..kernels.base import ONLY_PAIRS, PAIRS
+from ..kernels.kinds import ONLY_PAIRS, PAIRS
 from ..kernels.pair_matrix import pair_matrix
 from ..kernels.pair_rules import PairRule, WordList
 from ..kernels.pair_tables import summed_table, table_scores

@@ -14,11 +14,10 @@ from sklearn.base import BaseEstimator
 from ..errors import InputError
 from ..views import Columns, Views, as_views
 from .embedding import Embeddable
+from .kinds import joint_kind
 from .pieces import Piece
 from .values import hashable, limited, real_number, same_value, shown, typed
 
-#: Kinds of kernels that compare words in pairs (`gram_kind`).
-PAIRS, ONLY_PAIRS = "pairs", "only pairs"
 #: How tightly an expression binds, for printing with the fewest parentheses.
 SUM, PRODUCT, ATOM = 1, 2, 3
 
@@ -35,8 +34,8 @@ class Kernel(Embeddable, BaseEstimator):
     reads = "anything"
     #: True where `compute(X, None)` hands out a matrix that already exists.
     stored = False
-    #: How `bind` may keep the kernel without its matrix: "linadd", "features", "vectors", `PAIRS` where words have so
-    #: many features that comparing them in pairs is better, `ONLY_PAIRS` where they have none, or "dense".
+    #: How `bind` may keep the kernel without its matrix: "linadd", "features", "vectors", or one of `kinds`;
+    #: "dense" where it may not.
     gram_kind = "dense"
     #: True where a class is positive semi-definite by construction; others, subclasses too, are tried on the data.
     definite = False
@@ -391,15 +390,6 @@ class On(ClearWrapper):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{bracketed(self.kernel, ATOM)}.on({typed(self.columns)})"
-
-
-def joint_kind(kinds: Sequence[str]) -> str:
-    """Return how several kernels may be kept as one: features, vectors and pairs of words lie side by side."""
-    ways = (({PAIRS}, PAIRS), ({PAIRS, ONLY_PAIRS}, ONLY_PAIRS), ({PAIRS, "features"}, "features"))
-    for together, kind in (*ways, ({"vectors"}, "vectors")):
-        if together.issuperset(kinds):
-            return kind
-    return "dense"  # other ways to do without a matrix are for one kernel at a time
 
 
 def add_all(kernels: Sequence[Kernel]) -> Kernel:

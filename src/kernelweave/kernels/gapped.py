@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from .base import ONLY_PAIRS, PAIRS
 from .explicit import check_key, flipped, single_letters
+from .kinds import ONLY_PAIRS, PAIRS
 from .pair_rules import MAX_TABLE, PairRule
 from .profiles import Profile, estimated_profile, gapped_profile
 from .strings import whole_number

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..views import Columns, DictViews, Views
-from .base import ClearWrapper, Kernel, Sum, add_all, joint_kind
+from .base import ClearWrapper, Kernel, Sum, add_all
+from .kinds import joint_kind
 from .pieces import Piece
 from .values import limited
 
