@@ -52,6 +52,7 @@ _HOMES = {
         "StabilityDisplay",
     ),
     "losses": ("CustomLoss",),
+    "multiview": ("MultiView",),
     "norms": ("Fixed",),
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),

@@ -25,6 +25,7 @@ CLASS_RATIO = 1e3
 
 def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
     """Return X as views, checked against what the kernel reads and what the estimator was fitted on."""
+    X = X.as_views() if hasattr(X, "as_views") else X
     leaves = list(kernel.leaves())
     numbers_only = {leaf.reads for leaf in leaves} <= {"numbers"}
     if any(hasattr(leaf, "chosen") for leaf in leaves):  # a kernel is chosen once it is seen what X holds
