@@ -32,6 +32,7 @@ LAYERS = {
         "sequences",
         "validation",
         "letters",
+        "multiview",
         "usual",
         "categories",
         "units",

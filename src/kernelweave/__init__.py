@@ -55,6 +55,7 @@ _HOMES = {
         "StabilityDisplay",
     ),
     "losses": ("CustomLoss",),
+    "multiview": ("MultiView",),
     "norms": ("Fixed",),
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),

@@ -28,6 +28,7 @@ MAX_COST, MIN_COST = 1e50, 1e-100
 
 def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
     """Return X as views, checked against what the kernel reads and what the estimator was fitted on."""
+    X = X.as_views() if hasattr(X, "as_views") else X
     check_sound(X)
     leaves = list(kernel.leaves())
     numbers_only = {leaf.reads for leaf in leaves} <= {"numbers"}

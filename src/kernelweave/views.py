@@ -351,8 +351,8 @@ def as_views(X: Any) -> Views:
     """
     from .sequences import SequenceSet
 
-    if isinstance(X, Views):
-        return X
+    if isinstance(X, Views) or hasattr(X, "as_views"):
+        return X if isinstance(X, Views) else X.as_views()
     if isinstance(X, SequenceSet):
         return SequenceViews(X)
     check_sound(X)

@@ -123,3 +123,15 @@ def test_nothing_else_reads_inside_an_estimator():
                 if not of_itself and not isinstance(node.value, ast.Call):
                     read.append(f"{path.relative_to(SOURCE)}, line {node.lineno}: {ast.unparse(node)}")
     assert read == []
+
+
+def test_the_learned_kernel_works_elsewhere():
+    """`kernel_` is a function of samples: machines of scikit-learn take it as it is."""
+    from sklearn.svm import SVC
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * [1.0, 100.0, 0.01]
+    y = X[:, 0] + X[:, 1] / 100 > 0
+    model = MKLClassifier((RBF(0.3) + Linear()).standardized(), tol=1e-6).fit(X, y)
+    machine = SVC(kernel=model.kernel_, C=1.0, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(machine.decision_function(X), model.decision_function(X), atol=1e-2)
