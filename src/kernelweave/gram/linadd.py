@@ -55,9 +55,7 @@ class LinaddGram(Gram):
         self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
         self._room: np.ndarray | None = None
-        # with shifts, words at several places are one feature
-        shifted = any(family.core.shift for family in self.families)
-        self.held = Held(coordinates=frozenset() if shifted else frozenset({"features"}), words=True)
+        self.held = Held(coordinates=frozenset({"features"}), words=True)
 
     @classmethod
     def takes(cls, term: Kernel) -> bool:
@@ -96,7 +94,7 @@ class LinaddGram(Gram):
             # at the least those that are built in one go, on every thread
             least = self.n_jobs * table_bytes(n_words, size, min(length, positions_at_once(n_words)), degree)
             whole = table_bytes(n_words, size, length, degree)
-            most, letters = max(most, min(whole, max(least, self.wave_bytes))), letters + length
+            most, letters = max(most, min(whole, max(least, self.wave_bytes))), letters + length * len(family.moves())
         return Bytes(most, per_sample=24.0 * letters)  # 4 for every leaf, the rest for shared words
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
