@@ -141,7 +141,8 @@ def _values_of(K: Combined, state: DualState, rows: np.ndarray) -> np.ndarray:
     if isinstance(state.trail, Screened):
         support, new = np.flatnonzero(state.coef), np.flatnonzero(~np.isin(rows, state.trail.rows))
         for part in blocks(len(new), NEW):
-            f[new[part]] = K.block(rows[new[part]], support) @ state.coef[support]
+            # not by BLAS, whose last bits depend on its threads
+            f[new[part]] = np.einsum("ij,j", K.block(rows[new[part]], support), state.coef[support])
     return f
 
 

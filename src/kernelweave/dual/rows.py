@@ -24,6 +24,12 @@ NEEDED, UPDATES = 0.7, 1.5
 MAKING, PASSES, GROWTH = 4.0, 11.0, 1 / 3
 
 
+class _Turns(SMO):
+    """SMO whose bits do not depend on threads."""
+
+    polishes = False
+
+
 def rows_pay(machine: Machine, K: Combined, n: int, effort: Effort) -> bool:
     """Say whether rows among n samples cost less than descent: for few samples, and for more the larger C is."""
     qp = machine.qp
@@ -48,7 +54,7 @@ def solve_by_rows(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, t
 
     f is carried along, and the closer the gap comes to tol, the more often it is looked at.
     """
-    solver, stuck = SMO(WORKING_SET), 0
+    solver, stuck = _Turns(WORKING_SET), 0
     best = state = DualState(a, f).certified(machine)
     while best.gap > tol and stuck < MAX_STUCK and not state.final and not clock.is_over():
         for _ in range(_steps_until_a_look(state.gap, tol)):
