@@ -30,6 +30,11 @@ KERNELS = {
     "by degree": WeightedDegree(degree=4, alphabet="dna").split("degree"),
     "by position": WeightedDegree(degree=4, alphabet="dna").split("position"),
     "by both": WeightedDegree(degree=3, alphabet="dna").split("position", "degree"),
+    "shifted": WeightedDegree(degree=5, shift=2, alphabet="dna"),
+    "shifted, normalised": WeightedDegree(
+        degree=4, shift=3, shift_weights=[1, 0.3, 0, 0.2], alphabet="dna"
+    ).normalized(),
+    "shifted, by degree": WeightedDegree(degree=4, shift=1, alphabet="dna").split("degree"),
     "spectrum": Spectrum(k=3, alphabet="dna"),
     "spectra": Spectrum(k=3, min_k=1, alphabet="dna").split("degree"),
     "normalised spectrum": Spectrum(k=2, alphabet="dna").normalized(),
@@ -81,16 +86,20 @@ def test_adding_one_by_one_is_the_same_as_starting_afresh():
 
 @settings(max_examples=25)
 @given(
-    st.integers(0, 2**20), st.integers(1, 8), st.integers(2, 9), st.sampled_from(["ACGT", "AC", "ARNDCQEGHILKMFPSTWYV"])
-)
-def test_any_alphabet_length_and_degree(seed, degree, length, letters):
+    st.integers(0, 2**20), st.integers(1, 8), st.integers(2, 9), st.integers(0, 10),
+    st.sampled_from(["ACGT", "AC", "ARNDCQEGHILKMFPSTWYV"]),
+)  # fmt: skip
+def test_any_alphabet_length_degree_and_shift(seed, degree, length, shift, letters):
     rng = np.random.default_rng(seed)
     alphabet = "protein" if len(letters) > 4 else "dna"
-    gram = gram_of(WeightedDegree(degree=degree, alphabet=alphabet), sequences(rng, 25, length, letters))
+    gram = gram_of(WeightedDegree(degree=degree, shift=shift, alphabet=alphabet), sequences(rng, 25, length, letters))
     a, rows = rng.normal(size=25), np.arange(25)
     descent = gram.coordinates(rows).at(np.ones(1))
     descent.set(a)
-    assert np.allclose(descent.f(a), gram.block(rows, rows, np.ones(1)) @ a, atol=1e-10)
+    K = gram.block(rows, rows, np.ones(1))
+    assert np.allclose(descent.f(a), K @ a, atol=1e-10)
+    assert np.allclose(descent.diag, np.diag(K), rtol=1e-12)
+    assert np.allclose(gram.apply(a, np.ones(1)), K @ a, atol=1e-10)
 
 
 def test_words_of_a_single_sequence_are_not_stored():
@@ -111,16 +120,16 @@ def test_the_last_coordinates_are_kept():
     assert gram.coordinates(np.arange(21)) is not once
 
 
-def test_features_without_shifts_are_listed_with_numbers_beside_them_or_not():
+def test_features_are_listed_with_numbers_beside_them_or_not():
     X = as_views({"s": sequences(np.random.default_rng(2), 10, 12), "x": np.arange(10.0)[:, None]})
     words, shifted = (WeightedDegree(degree=3, shift=shift, alphabet="dna").on("s") for shift in (0, 2))
     listed = Spectrum(k=2, alphabet="dna").on("s")
     for kernel, explicit in (
         (words + listed, True),
-        (words + shifted, False),
-        (shifted, False),
+        (words + shifted, True),
+        (shifted, True),
         (listed + Linear().on("x"), True),
-        (shifted + Linear().on("x"), False),
+        (shifted + Linear().on("x"), True),
         (Linear().on("x") + RBF().on("x"), True),
         (Laplacian().on("x") + RBF().on("x"), False),
     ):

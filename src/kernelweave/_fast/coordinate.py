@@ -13,6 +13,9 @@ to five parts, of which any may be empty:
 * `vector`, where every sample is a row of numbers;
 * `f`, where there is a matrix instead of features: what the normal would say of every sample.
 
+Where words may be moved, a sample has M rows of `words` and `leaf`: as it is read first, and then moved by every shift.
+It is read at its own places, and added at all of them, so that the normal is blurred over positions.
+
 What only one sample has is never stored: it adds to the diagonal alone.
 """
 
@@ -24,12 +27,15 @@ from kernelweave._fast import jit, jit_fastmath
 from kernelweave._fast.bits import leading_zeros
 from kernelweave._fast.forest import common_letters, sort_by_letter, unsorted
 
-#: words (n, W + 1) uint64, two bits a letter; top (L, 16 + 256 + ...); beta (L, 2 pairs): the weight of every order
-#: leaf (n, L) int32, -1 where no word is shared; nodes (m, 2): weight times scale, scale; above (m,) int32, -1: none
+#: moves (M,): what a word counts, moved so; words (n M, W + 1) uint64, two bits a letter; top (L, 16 + 256 + ...)
+#: beta (M, L, 2 pairs): the weight of every order, moved so, where it fits
+#: leaf (n M, L) int32, -1 where no word is shared; nodes (m, 2): weight times scale, scale; above (m,) int32, -1: none
 #: starts (n + 1,), slots, counts: listed features; normal (u, 2): weight times scale, scale
 #: roots (n,): what the features of every sample are multiplied with; K (n, n) and f (n,), both empty without a matrix
 #: table (N, d) and which (n,): row which[i] is sample i; vector (2, d): the scaled normal, scale; d = 0 without numbers
-Space = namedtuple("Space", "words top beta leaf nodes above starts slots counts normal roots K f table which vector")
+Space = namedtuple(
+    "Space", "moves words top beta leaf nodes above starts slots counts normal roots K f table which vector"
+)
 
 
 def nothing(n):
@@ -37,7 +43,7 @@ def nothing(n):
     listed = np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 2))
     leaf, nodes, above = np.zeros((n, 0), np.int32), np.zeros((0, 2)), np.zeros(0, np.int32)
     return Space(
-        np.zeros((n, 1), np.uint64), np.zeros((0, 0)), np.zeros((0, 0)), leaf, nodes, above, *listed,
+        np.ones(1), np.zeros((n, 1), np.uint64), np.zeros((0, 0)), np.zeros((1, 0, 0)), leaf, nodes, above, *listed,
         np.ones(n), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros((2, 0)),
     )  # fmt: skip
 
@@ -71,10 +77,10 @@ def _add_row(change, x, scale, v):
 @jit
 def read(space, i):
     """Return f of sample i, but for the part that is not stored."""
-    total = 0.0
+    total, first = 0.0, i * len(space.moves)
     if space.vector.shape[1]:
         return _dot(space.table[space.which[i]], space.vector[0])
-    n_pairs, top, row = space.beta.shape[1] // 2, space.top, space.words[i]
+    n_pairs, top, row = space.beta.shape[2] // 2, space.top, space.words[first]
     for p in range(len(top)):
         code = _code(row, p)
         offset, size, shift = np.uint64(0), np.uint64(16), np.uint64(60)
@@ -83,7 +89,7 @@ def read(space, i):
             offset += size
             size <<= np.uint64(4)
             shift -= np.uint64(4)
-    nodes, above, leaf = space.nodes, space.above, space.leaf[i]
+    nodes, above, leaf = space.nodes, space.above, space.leaf[first]
     for p in range(len(leaf)):
         node = leaf[p]
         while node >= 0:
@@ -96,15 +102,11 @@ def read(space, i):
 
 
 @jit
-def add(space, i, change):
-    """Add change * sample i to the normal."""
-    if space.vector.shape[1]:
-        _add_row(change, space.table[space.which[i]], space.vector[1], space.vector[0])
-        return
-    step = change * space.roots[i]
-    n_pairs, top, row, beta = space.beta.shape[1] // 2, space.top, space.words[i], space.beta
+def _add_words(space, row, moved, step):
+    """Add step * the words of one row to the normal, moved by the shift of that number."""
+    n_pairs, top, words, beta = space.beta.shape[2] // 2, space.top, space.words[row], space.beta[moved]
     for p in range(len(top)):
-        code = _code(row, p)
+        code = _code(words, p)
         offset, size, shift = np.int64(0), 16, np.uint64(60)
         for j in range(n_pairs):
             place = offset + np.int64(code >> shift)
@@ -116,12 +118,23 @@ def add(space, i, change):
             offset += size
             size *= 16
             shift -= np.uint64(4)
-    nodes, above, leaf = space.nodes, space.above, space.leaf[i]
+    nodes, above, leaf, step = space.nodes, space.above, space.leaf[row], step * space.moves[moved]
     for p in range(len(leaf)):
         node = leaf[p]
         while node >= 0:
             nodes[node, 0] += step * nodes[node, 1]
             node = above[node]
+
+
+@jit
+def add(space, i, change):
+    """Add change * sample i to the normal."""
+    if space.vector.shape[1]:
+        _add_row(change, space.table[space.which[i]], space.vector[1], space.vector[0])
+        return
+    step, n_moves = change * space.roots[i], len(space.moves)
+    for moved in range(n_moves):
+        _add_words(space, i * n_moves + moved, moved, step)
     normal = space.normal
     for e in range(space.starts[i], space.starts[i + 1]):
         slot = space.slots[e]
@@ -169,20 +182,20 @@ def read_all(spaces, alone, a, first, last, out):
 
 @jit
 def stored(space, first, last, out):
-    """Write the part of the diagonal that is stored, of samples first to last, to out (n,)."""
-    whole = 0.0
-    for p in range(space.beta.shape[0]):  # by hand: sum() of a matrix takes seconds to compile
-        for k in range(space.beta.shape[1]):
-            whole += space.beta[p, k]
+    """Write the part of the diagonal that is stored, words in place alone, of samples first to last, to out (n,)."""
+    whole, n_moves = 0.0, len(space.moves)
+    for p in range(space.beta.shape[1]):  # by hand: sum() of a matrix takes seconds to compile
+        for k in range(space.beta.shape[2]):
+            whole += space.beta[0, p, k]
     for i in range(first, last):
         total = whole
         if space.vector.shape[1]:
             out[i] = _square(space.table[space.which[i]], space.vector[1])
             continue
         for p in range(space.leaf.shape[1]):
-            node = space.leaf[i, p]
+            node = space.leaf[i * n_moves, p]
             while node >= 0:
-                total += space.nodes[node, 1]
+                total += space.nodes[node, 1] * space.moves[0]
                 node = space.above[node]
         for e in range(space.starts[i], space.starts[i + 1]):
             total += space.counts[e] ** 2 * space.normal[space.slots[e], 1]

@@ -35,6 +35,10 @@ class Screened(Trail):
     rows: np.ndarray
 
 
+class Stuck(Trail):
+    """SMO on rows got nowhere: descent is to go on."""
+
+
 class ActiveSet(Coordinate):
     """Coordinate descent on a small set of samples, which one look at all samples ("screening") then corrects.
 
@@ -64,19 +68,19 @@ class ActiveSet(Coordinate):
         # the support alone may take more than there is; and where descent gets nowhere, SMO does
         if taken.coordinates(len(rows)) > room or (effort.sure and Chunking().fits(machine)):
             return Chunking().step(machine, K, state, effort)
-        by_rows = rows_pay(machine, K, len(rows), effort)
+        by_rows = rows_pay(machine, K, len(rows), effort) and not isinstance(state.trail, Stuck)
         if len(rows) == K.n and not by_rows:
             return self.step_on_all(machine, K, state, effort)
         solve = self._by_rows if by_rows else self._by_descent
         found = solve(replace(machine, y=machine.y[rows], C=machine.C[rows]), K, state, rows, effort)
         coef = np.zeros(K.n)
         coef[rows] = found.coef
-        moved = replace(found, coef=coef, n_steps=state.n_steps + 1, active=len(rows), trail=None)
+        moved = replace(found, coef=coef, n_steps=state.n_steps + 1, active=len(rows))
         with clock.until(np.inf):  # or what was found would be lost
             if found.exact:
                 return moved
             if state.gap <= FAR:
-                return replace(moved, f=K.apply(coef), exact=True)
+                return replace(moved, f=K.apply(coef), exact=True, trail=None)
             f = K.gram.apply_about(coef, K.weights)
         f[rows] = found.f
         return replace(moved, f=f, exact=False, trail=Screened(rows))
@@ -102,7 +106,7 @@ class ActiveSet(Coordinate):
             return replace(found, final=False)
         with clock.until(np.inf):
             f = pairs.apply(found.coef)
-        return replace(found, f=f, exact=True, final=found.gap > tol and not clock.is_over() and state.n_steps > 0)
+        return replace(found, f=f, exact=True, final=False, trail=Stuck() if found.gap > tol else None)
 
     def _few(self, n: int) -> int:
         """Return how many of n samples to begin with: the few that were asked for, or all where they are not many."""
@@ -137,7 +141,8 @@ def _values_of(K: Combined, state: DualState, rows: np.ndarray) -> np.ndarray:
     if isinstance(state.trail, Screened):
         support, new = np.flatnonzero(state.coef), np.flatnonzero(~np.isin(rows, state.trail.rows))
         for part in blocks(len(new), NEW):
-            f[new[part]] = K.block(rows[new[part]], support) @ state.coef[support]
+            # not by BLAS, whose last bits depend on its threads
+            f[new[part]] = np.einsum("ij,j", K.block(rows[new[part]], support), state.coef[support])
     return f
 
 

@@ -13,6 +13,8 @@ from .smo import SMO
 
 #: Samples that are optimised at a time, and most steps between two certificates.
 WORKING_SET, MOST_STEPS = 256, 8
+#: Certificates in a row that may bring nothing.
+MAX_STUCK = 10
 #: Bytes of rows that are kept.
 ROW_BYTES = 2**29
 #: Rows that are needed, as a share of the samples (measured: 0.2 to 0.8), and what one costs beside the pairs it takes.
@@ -22,12 +24,20 @@ NEEDED, UPDATES = 0.7, 1.5
 MAKING, PASSES, GROWTH = 4.0, 11.0, 1 / 3
 
 
+class _Turns(SMO):
+    """SMO whose bits do not depend on threads."""
+
+    polishes = False
+
+
 def rows_pay(machine: Machine, K: Combined, n: int, effort: Effort) -> bool:
     """Say whether rows among n samples cost less than descent: for few samples, and for more the larger C is."""
+    qp = machine.qp
+    if effort.sure or qp.free:  # where nothing bounds them all samples matter, and pairs of them move slowly
+        return False
     pair = K.gram.pair_time(K.weights)
     if not np.isfinite(pair) or 4 * NEEDED * n**2 > row_bytes(effort):
         return False
-    qp = machine.qp
     bound = float(np.mean(np.minimum(qp.upper - qp.lower, 1e300)))
     hardness = float((K.weights * K.gram.sizes).sum()) / (1.0 / bound + float(qp.ridge.mean()))
     passes = PASSES * max(1.0, hardness) ** GROWTH
@@ -44,14 +54,15 @@ def solve_by_rows(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, t
 
     f is carried along, and the closer the gap comes to tol, the more often it is looked at.
     """
-    solver = SMO(WORKING_SET)
+    solver, stuck = _Turns(WORKING_SET), 0
     best = state = DualState(a, f).certified(machine)
-    while best.gap > tol and not state.final and not clock.is_over():
+    while best.gap > tol and stuck < MAX_STUCK and not state.final and not clock.is_over():
         for _ in range(_steps_until_a_look(state.gap, tol)):
             state = solver.advance(machine.qp, K, state)
             if state.final or clock.is_over():
                 break
         state = state.certified(machine)
+        stuck = 0 if state.gap < 0.99 * best.gap else stuck + 1
         best = state if state.gap < best.gap else best
     return best
 

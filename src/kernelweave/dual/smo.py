@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class SMO(DualSolver):
     """
 
     name = "smo"
+    #: Whether linear systems find the exact values of the free samples: their last bits depend on threads.
+    polishes: ClassVar[bool] = True
 
     def __init__(self, working_set: int = 512) -> None:
         self.working_set = working_set
@@ -70,7 +73,7 @@ class SMO(DualSolver):
             return InteriorPoint().advance(qp, K, state)
         if self.at_an_end(K, before):
             return replace(state, final=True, n_steps=state.n_steps + 1)
-        if worth_polishing(qp, state):
+        if self.polishes and worth_polishing(qp, state):
             state = polish(qp, K, state)
         climb, fall = scores(qp, state.coef, state.f)
         top, low = climb.max(), fall.min()

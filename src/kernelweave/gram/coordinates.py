@@ -111,7 +111,8 @@ class WordCoordinates(Coordinates):
     """The words of a weighted degree kernel at their positions, for one family of terms.
 
     Short words of DNA are read off the sequences, longer ones are kept where two samples share them: 4 bytes a letter,
-    and about 20 bytes for every stretch of words that the same samples share.
+    and about 20 bytes for every stretch of words that the same samples share. Words that may be moved are written at
+    all places that they may be moved to, and read at one: all of this as often as there are places.
     """
 
     def __init__(self, family: Family, X: Views, factors: np.ndarray) -> None:
@@ -125,11 +126,12 @@ class WordCoordinates(Coordinates):
         roots = family.roots(X)
         self.roots = np.ones(n) if roots is None else roots
         self.doubtful = ambiguous_rows(self.codes, size)
-        degree = family.core.degree
+        self.moves = sorted(family.moves(), key=lambda move: abs(move[0]))  # in place comes first
+        degree, moved = family.core.degree, moved_codes(self.codes, [shift for shift, _ in self.moves])
         exact = size == 4 and degree <= 32
         self.short = short_letters(n, degree) if exact and not len(self.doubtful) else 0
-        self.words = np.ascontiguousarray(pack_words(self.codes).T) if self.short else np.zeros((n, 1), np.uint64)
-        self.leaf, spans, self.positions = shared_words(self.codes, degree, self.short, size, exact, clock.check)
+        self.words = np.ascontiguousarray(pack_words(moved).T) if self.short else np.zeros((len(moved), 1), np.uint64)
+        self.leaf, spans, self.positions = shared_words(moved, degree, self.short, size, exact, clock.check)
         self.spans, self.above = spans[:, :2].astype(np.int16), np.ascontiguousarray(spans[:, 2])
 
     def at(self, weights: np.ndarray) -> Descent:
@@ -142,13 +144,27 @@ class WordCoordinates(Coordinates):
         nodes[:, 1] = sums[self.positions, self.spans[:, 1]] - sums[self.positions, self.spans[:, 0]]
         width = sum(16 ** (j + 1) for j in range(self.short // 2))
         top = np.zeros((self.length if self.short else 0, width))
-        n = len(self.leaf)
-        diag = self.roots**2 * own_values(self.codes, self.doubtful, table)
-        space = nothing(n)._replace(
-            words=self.words, top=top, beta=np.ascontiguousarray(table[:, : self.short]), leaf=self.leaf, nodes=nodes,
-            above=self.above, roots=self.roots,
+        moves = np.array([weight for _, weight in self.moves])
+        beta = np.array([weight * moved_weights(table[:, : self.short], shift) for shift, weight in self.moves])
+        in_place = self.roots**2 * own_values(self.codes, self.doubtful, moves[0] * table)
+        space = nothing(len(self.roots))._replace(
+            moves=moves, words=self.words, top=top, beta=beta, leaf=self.leaf, nodes=nodes, above=self.above,
+            roots=self.roots,
         )  # fmt: skip
-        return Descent.of(space, diag)
+        found = Descent.of(space, in_place)
+        return Descent(found.spaces, in_place + self.roots**2 * self._moved_values(table), found.alone)
+
+    def _moved_values(self, table: np.ndarray) -> np.ndarray:
+        """Return what words of every sequence that agree with its own words elsewhere add to k(x, x)."""
+        from .._fast.weighted_degree import cumulative, wd_pairs
+
+        total, part = np.zeros(len(self.codes)), np.empty(len(self.codes))
+        for shift, weight in self.moves:
+            if 0 < shift < self.length:
+                left, right = (np.ascontiguousarray(self.codes[:, cut]) for cut in (slice(shift, None), slice(-shift)))
+                wd_pairs(left, right, cumulative(2.0 * weight * table[: self.length - shift]), part)
+                total += part
+        return total
 
 
 class ListedCoordinates(Coordinates):
@@ -296,6 +312,26 @@ class JoinedCoordinates(Coordinates):
         spaces = tuple(space for one in found for space in one.spaces)
         diag, alone = (np.sum(each, axis=0) for each in zip(*((one.diag, one.alone) for one in found), strict=True))
         return Descent(spaces, diag, alone, tuple(middle for one in found for middle in one.middles))
+
+
+def moved_codes(codes: np.ndarray, shifts: Sequence[int]) -> np.ndarray:
+    """Return codes (n, length) moved by every shift, (n · n_shifts, length), those of a sample side by side."""
+    (n, length), n_shifts = codes.shape, len(shifts)
+    if list(shifts) == [0]:
+        return codes
+    out = np.full((n, n_shifts, length), 255, np.uint8)
+    for number, shift in enumerate(shifts):
+        if abs(shift) < length:
+            low, high = max(0, -shift), min(length, length - shift)
+            out[:, number, low:high] = codes[:, low + shift : high + shift]
+    return out.reshape(n * n_shifts, length)
+
+
+def moved_weights(table: np.ndarray, shift: int) -> np.ndarray:
+    """Return weights (length, degree) of words that come from `shift` places on: zero where they were not whole."""
+    length, degree = table.shape
+    start, end = np.arange(length)[:, None] + shift, np.arange(length)[:, None] + shift + np.arange(1, degree + 1)
+    return np.where((start >= 0) & (end <= length), table, 0.0)
 
 
 def short_letters(n: int, degree: int) -> int:

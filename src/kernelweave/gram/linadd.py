@@ -14,7 +14,7 @@ from ..views import Views
 from .base import BLOCK_BYTES, Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
-from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active, working_set_bytes
+from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active
 from .pair_rows import Pairs, WordPairs, pair_time
 from .prepared import Prepared, PreparedPlacedWords
 from .stores import placed_scores
@@ -66,9 +66,7 @@ class LinaddGram(Gram):
         self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
         self._room: np.ndarray | None = None
-        # with shifts, words at several places are one feature
-        shifted = any(family.core.shift for family in self.families)
-        self.held = Held(coordinates=frozenset() if shifted else frozenset({"features"}), words=True)
+        self.held = Held(coordinates=frozenset({"features"}), words=True)
 
     @classmethod
     def takes(cls, term: Kernel, X: Views) -> bool:
@@ -81,8 +79,7 @@ class LinaddGram(Gram):
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
         gram = cls.bound(terms, X, room)
-        quicker = gram.held.lists or len(gram.families) == 1  # one pass serves all terms, and shifts make pairs dear
-        return Offer.of(gram, NO_MATRIX, "words of the support are added up", quicker=quicker)
+        return Offer.of(gram, NO_MATRIX, "words of the support are added up", quicker=True)
 
     def rescaled(self, factors: np.ndarray) -> Gram:
         twin = LinaddGram(self.terms, self.X, self.n_jobs, factors, self.wave_bytes)
@@ -100,10 +97,9 @@ class LinaddGram(Gram):
 
     @property
     def bytes(self) -> Bytes:
-        letters = sum(family.sequences(self.X).require_length() for family in self.families)
+        letters = sum(family.sequences(self.X).require_length() * len(family.moves()) for family in self.families)
         most = max(self._product_bytes(family) for family in self.families)
-        solving = 0 if self.held.lists else working_set_bytes(self.n)
-        return Bytes(most, solving=solving, per_sample=24.0 * letters)  # 4 for every leaf, the rest for shared words
+        return Bytes(most, per_sample=24.0 * letters)  # 4 for every leaf, the rest for shared words
 
     def _product_bytes(self, family: Family) -> float:
         """Return the bytes of products with the terms of one family."""

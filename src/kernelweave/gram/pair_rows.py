@@ -46,8 +46,11 @@ class WordPairs:
 
 
 def pair_time(family: Family, length: int, weights: np.ndarray) -> float:
-    """Return how long a pair takes beside a visit to one of the two; without end where positions differ in weight."""
-    return PAIR * len(family.moves()) if is_even(family.table(length, weights)) else np.inf
+    """Return how long a pair takes beside a visit to one of the two; without end where positions differ in weight.
+
+    Shifts make both dearer alike.
+    """
+    return PAIR if is_even(family.table(length, weights)) else np.inf
 
 
 class Pairs(Combined):

@@ -134,8 +134,9 @@ def _moved(letters: np.ndarray, coef: np.ndarray, moves: list[tuple[int, float]]
     length = len(letters)
     copies = np.full((length, len(moves), letters.shape[1]), 255, np.uint8)
     for number, (shift, _) in enumerate(moves):
-        low, high = max(0, -shift), min(length, length - shift)
-        copies[low:high, number] = letters[low + shift : high + shift]
+        if abs(shift) < length:
+            low, high = max(0, -shift), min(length, length - shift)
+            copies[low:high, number] = letters[low + shift : high + shift]
     weights = np.array([weight for _, weight in moves])
     return copies.reshape(length, -1), np.multiply.outer(weights, coef).ravel()
 

@@ -1,0 +1,70 @@
+"""Rows that are made from pairs: they are those of the matrix, whatever room there is, and whoever makes them."""
+
+import numpy as np
+import pytest
+
+from kernelweave import WeightedDegree
+from kernelweave._fast.rows import add_rows
+from kernelweave.gram import LinaddGram
+from kernelweave.views import as_views
+
+KERNELS = {
+    "plain": WeightedDegree(degree=6, alphabet="dna"),
+    "normalised": WeightedDegree(degree=20, alphabet="dna").normalized(),
+    "shifted": WeightedDegree(degree=5, shift=2, alphabet="dna").normalized(),
+    "by degree": WeightedDegree(degree=4, alphabet="dna").split("degree"),
+    "two families": WeightedDegree(degree=5, alphabet="dna").normalized() + WeightedDegree(degree=3, alphabet="dna"),
+}
+
+
+def gram_of(kernel, n=150, length=40, n_jobs=1):
+    letters = np.random.default_rng(3).choice(list("ACGTN"), (n, length), p=[0.3, 0.25, 0.2, 0.24, 0.01])
+    X = as_views(["".join(row) for row in letters])
+    return LinaddGram(kernel.terms(X), X, n_jobs)
+
+
+@pytest.mark.parametrize("room", [30, 1000])
+@pytest.mark.parametrize("name", KERNELS)
+def test_products_and_blocks_are_those_of_the_matrix(name, room):
+    gram = gram_of(KERNELS[name])
+    rng = np.random.default_rng(1)
+    weights, rows = rng.uniform(0.5, 1.0, gram.n_terms), np.sort(rng.choice(150, 120, replace=False))
+    K = gram.block(rows, rows, weights)
+    pairs = gram.pairs(rows, weights, 8 * 120 * room)
+    for _ in range(4):  # some rows are there already, and with little room all go
+        some = np.sort(rng.choice(120, 25, replace=False))
+        change = rng.normal(size=25)
+        assert np.allclose(pairs.rows_times(some, change), K[:, some] @ change, rtol=1e-12, atol=1e-12)
+    a = rng.normal(size=120) * (rng.random(120) < 0.5)
+    assert np.allclose(pairs.apply(a), K @ a, rtol=1e-12, atol=1e-12)
+    assert np.allclose(pairs.block(some, some), K[np.ix_(some, some)], rtol=1e-12)
+    single = gram.pairs(rows, weights, 8 * 120 * room, np.float32)
+    assert np.allclose(single.apply(a), K @ a, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["normalised", "shifted"])
+def test_threads_change_no_bit(name):
+    found = []
+    for n_jobs in (1, 2):
+        gram = gram_of(KERNELS[name], n_jobs=n_jobs)
+        pairs = gram.pairs(np.arange(150), np.ones(1), 10**7, np.float32)
+        a = np.random.default_rng(2).normal(size=150)
+        found.append((pairs.apply(a), pairs.block(np.arange(100), np.arange(100))))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_pairs_cost_without_end_where_positions_weigh_differently():
+    gram = gram_of(WeightedDegree(degree=3, alphabet="dna").split("position"), length=9)
+    assert np.isfinite(gram.pair_time(np.ones(gram.n_terms)))
+    assert np.isinf(gram.pair_time(np.arange(gram.n_terms) / gram.n_terms))
+
+
+def test_rows_are_added_up():
+    rng = np.random.default_rng(0)
+    kept, slots, change = rng.normal(size=(7, 2500)), np.array([5, 0, 3]), rng.normal(size=3)
+    f = rng.normal(size=2500)
+    expected = f.copy()
+    expected[100:2400] += change @ kept[slots, 100:2400]
+    add_rows(kept, slots, change, 100, 2400, f)
+    assert np.allclose(f, expected, rtol=1e-12, atol=1e-12)
