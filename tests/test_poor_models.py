@@ -111,3 +111,12 @@ def test_only_a_machine_with_a_total_has_a_unit():
     assert hinge.unit(np.ones(1)) == 0.0
     alone = Problem(gram, [Machine(OneClass(), labels, np.full(len(X), 0.1))], Fixed()).unit(np.ones(1))
     assert alone == pytest.approx(1e-9 * 0.5 * (X**2).sum(axis=1).max())
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_row_33_the_best_of_two_machines_proves_what_the_other_reached(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((200, 5)), np.sign(rng.standard_normal(200))
+    for C in (1e8, 1e10):
+        model = fitted(MKLClassifier(Linear(), C=C), X, y)
+        assert model.gap_ < 0.01, C

@@ -13,7 +13,7 @@ from ..errors import TimeLimitError
 from ..gram import Combined
 from ..gram.rounding import exact_apply
 from .drift import Drift
-from .problem import Problem, Step, uncertified
+from .problem import Problem, Step, uncertified, with_lower
 
 #: Up to this many samples the machines are solved to the last digits: it costs next to nothing.
 EXACT_SAMPLES = 1000
@@ -46,6 +46,8 @@ class Run:
     hard: bool = False
     n_solves: int = 0
     _combined: Combined | None = field(default=None, init=False, repr=False)
+    #: Of machines whose best bounds are those of two states: the one with the better lower bound, by number.
+    _proofs: dict[int, DualState] = field(default_factory=dict, init=False, repr=False)
 
     def solve(self, weights: np.ndarray, states: Sequence[DualState] | None, tol: float, certify: bool = True) -> Step:
         """Solve the machines at these weights to a relative gap of `tol`, and certify.
@@ -63,9 +65,18 @@ class Run:
             start = self.problem.start
             given = [None] * len(self.problem.machines) if start is None else start.states
         with clock.until(np.inf):  # what a step leaves to be finished is finished: steps alone are held to the deadline
+            self._proofs = {}
             solved = tuple(self._solve_one(i, K, state, tol) for i, state in enumerate(given))
             self.n_solves += 1
-            return self.problem.certify(weights, solved) if certify else uncertified(weights, solved)
+            return self._certified(weights, solved) if certify else uncertified(weights, solved)
+
+    def _certified(self, weights: np.ndarray, solved: tuple[DualState, ...]) -> Step:
+        """Return the step of these machines; where others prove more than those that are kept, with their bound."""
+        step = self.problem.certify(weights, solved)
+        if not self._proofs:
+            return step
+        proven = self.problem.certify(weights, tuple(self._proofs.get(i, state) for i, state in enumerate(solved)))
+        return with_lower(step, proven.lower, step.cuts)
 
     def combined(self, weights: np.ndarray) -> Combined:
         """Return the kernel that these weights make; the last one is kept."""
@@ -123,7 +134,10 @@ class Run:
         best = best if self.interrupted else drift.rebuilt(best)
         if self.interrupted or best.gap <= tol or clock.now() > deadline:
             return best  # where time was up, a machine on its way is better than none
-        return drift.lowest(best, lowest if best.gap > LOOSE else best)
+        kept = drift.lowest(best, lowest if best.gap > LOOSE else best)
+        if best.lower > kept.lower:  # lost in rounding as a machine, but not as a proof
+            self._proofs[number] = best
+        return kept
 
     def _deadline(self, number: int, state: DualState) -> float:
         """Return until when a machine may be worked on: one that begins shares the time with those after it."""
