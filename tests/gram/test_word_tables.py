@@ -108,3 +108,15 @@ def test_words_explain_what_pairs_say():
     centred = MKLClassifier(CENTRED.normalized()).fit(X, y)
     with pytest.raises(InputError, match="has no words to weigh"):
         kmer_table(centred)
+
+
+def test_whole_words_weigh_what_they_add():
+    """A word's weight is the decision value of the word alone, but for the intercept and the norm."""
+    from kernelweave.explain import kmer_table
+
+    X, y = planted(0, 60)
+    model = MKLClassifier(GKM).fit(X, y)
+    table = kmer_table(model, top=6)
+    alone = model.decision_function(table["kmer"].tolist()) - model.intercept_[0]
+    np.testing.assert_allclose(table["weight"], alone, rtol=1e-9)
+    assert any("GACTC" in word or "GAGTC" in word for word in table["kmer"])

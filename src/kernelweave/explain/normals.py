@@ -23,6 +23,7 @@ from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import code_matrix
 from ..sequences import Alphabet, SequenceSet
 from ..views import Path, Views
+from .pair_words import has_whole_words, whole_words
 
 
 def word_pieces(term: Kernel, X: Views) -> list[Piece]:
@@ -263,6 +264,10 @@ def free_words(fitted: FittedModel, given: list[tuple[float, Piece]], coef: np.n
             continue
         inverse = piece.inverse_norms(views)[kept]
         support = piece.core.sequences(views.through(piece.path)).rows(kept)
+        if has_whole_words(piece, support):
+            group, normal = whole_words(piece, support, factor * piece.scale * coef[kept] * inverse)
+            yield FreeWords(group, support, group.vocabulary.fit(support), normal, float(inverse.mean()))
+            continue
         for group in groups_of(piece, views):
             rows = piece.core.finish(group.vocabulary.fit(support))
             scales = np.ones(len(kept)) if rows.scale is None else rows.scale

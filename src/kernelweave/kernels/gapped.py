@@ -95,6 +95,11 @@ class GappedKmer(WordPairKernel):
         return self.filter == "gapped" and self.definite and self.center_weight is None
 
     @property
+    def by_whole_words(self) -> bool:
+        """Whether explanations weigh whole words: gapped ones would count for and against each other."""
+        return not self.is_listed
+
+    @property
     def gram_kind(self) -> str:  # type: ignore[override]
         if not self.is_listed:
             return ONLY_PAIRS
