@@ -14,7 +14,7 @@ from ..kernels.vocabulary import KeyVocabulary, Shape
 from ..sequences import SequenceSet
 
 #: Bits of words that are numbered by their letters.
-MAX_BITS = 24
+MAX_BITS = 25
 
 
 def has_whole_words(piece: Piece, support: SequenceSet) -> bool:
@@ -35,6 +35,12 @@ def whole_words(piece: Piece, support: SequenceSet, coef: np.ndarray) -> tuple[G
     normal = np.zeros(1 << vocabulary.bits)
     normal[_keys_of_all(rule, alphabet.bits)] = table
     return Group(piece, vocabulary, alphabet, 1.0), normal
+
+
+def mean_weight(piece: Piece, support: SequenceSet) -> float:
+    """Return what a word of the support weighs by its place, on average."""
+    weights = piece.core.word_list(support, piece.core.rule(support.alphabet)).weights
+    return float(weights.mean()) if len(weights) else 1.0
 
 
 def _keys_of_all(rule: PairRule, bits: int) -> np.ndarray:
