@@ -97,14 +97,31 @@ def test_several_classes_and_weights_of_their_own():
         np.testing.assert_allclose(parts.sum(axis=0) + model.intercept_, model.decision_function(X[:5]), atol=1e-9)
 
 
-def test_words_explain_what_pairs_say():
+@pytest.mark.parametrize("kernel", [GKM.normalized(), CENTRED, CENTRED.normalized() + Spectrum(3)], ids=repr)
+def test_words_explain_what_pairs_say(kernel):
     from kernelweave.explain import contributions, kmer_table
 
     X, y = planted(0, 60)
-    model = MKLClassifier(GKM.normalized()).fit(X, y)
+    model = MKLClassifier(kernel).fit(X, y)
     found = contributions(model, X[:4])
     np.testing.assert_allclose(found.positions.sum(axis=1) + found.intercept, found.decision, atol=1e-9)
     assert len(kmer_table(model, top=5)) == 5
-    centred = MKLClassifier(CENTRED.normalized()).fit(X, y)
-    with pytest.raises(InputError, match="has no words to weigh"):
-        kmer_table(centred)
+    one = found.kmers(0)
+    np.testing.assert_allclose(one["weight"].sum() + found.intercept, found.decision[0], atol=1e-9)
+
+
+def test_weights_by_place_have_no_gapped_words():
+    with pytest.raises(InputError, match="no gapped words to list"):
+        FeatureGram([CENTRED], as_views(["ACGTACGT"]))
+
+
+def test_whole_words_weigh_what_they_add():
+    """A word's weight is the decision value of the word alone, but for the intercept and the norm."""
+    from kernelweave.explain import kmer_table
+
+    X, y = planted(0, 60)
+    model = MKLClassifier(GKM).fit(X, y)
+    table = kmer_table(model, top=6)
+    alone = model.decision_function(table["kmer"].tolist()) - model.intercept_[0]
+    np.testing.assert_allclose(table["weight"], alone, rtol=1e-9)
+    assert any("GACTC" in word or "GAGTC" in word for word in table["kmer"])

@@ -32,10 +32,9 @@ PRESETS = {
         "windows with signals that move: words at nearby places, and words anywhere",
     ),
     "tf": Preset(
-        "GappedKmer(length=8, k=5, reverse_complement=True, filter='truncated').normalized() + "
         "GappedKmer(length=11, k=7, reverse_complement=True, filter='truncated', max_mismatches=3, "
         "center_weight=50).normalized()",
-        "binding sites in peaks of any length, on either strand: words with gaps, anywhere, and more in the middle",
+        "binding sites in peaks of any length, on either strand: words with gaps, which count more in the middle",
     ),
     "protein": Preset(
         PROTEINS,

@@ -221,6 +221,9 @@ def _free_values(
         values = np.where(ids >= 0, np.append(words.normal, 0.0)[ids], 0.0) * factor[row, None]
         if changed:
             values *= _shares(raw, rows, row, ids)
+        weights = words.weights_at(starts, row, sequences)
+        if weights is not None:
+            values *= weights[:, None]
         summed = values.reshape(len(values), len(columns), values.shape[1] // len(columns)).sum(axis=2)
         for reading, covers in enumerate(columns):
             yield starts, covers, summed[:, reading]

@@ -136,7 +136,8 @@ def _free_table(parts: list[FreeWords], top: int | None, min_weight: float) -> d
     single = len(parts) == 1
     for part in parts:
         weights, counts = part.normal * part.typical, part.count
-        features = np.flatnonzero(np.abs(weights) > (min_weight if single else 0.0))
+        # words that no support sequence shows may weigh something, too, by those that are near
+        features = np.flatnonzero((counts > 0) & (np.abs(weights) > (min_weight if single else 0.0)))
         if single and top is not None and len(features) > top:
             least = np.partition(np.abs(weights[features]), -top)[-top]
             features = features[np.abs(weights[features]) >= least]
@@ -159,7 +160,7 @@ def letters_of(part: FreeWords) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     A word that stands for its reverse complement as well comes as either.
     """
-    features, vocabulary = np.flatnonzero(part.normal), part.group.vocabulary
+    features, vocabulary = np.flatnonzero(part.normal * (part.count > 0)), part.group.vocabulary
     words, weights = vocabulary.letters(features, part.support), part.normal[features]
     if vocabulary.shape is not None and vocabulary.shape.both_strands:
         other = part.group.alphabet.complement_table[words[:, ::-1]]

@@ -23,6 +23,7 @@ from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import code_matrix
 from ..sequences import Alphabet, SequenceSet
 from ..views import Path, Views
+from .pair_words import has_whole_words, mean_weight, whole_words
 
 
 def word_pieces(term: Kernel, X: Views) -> list[Piece]:
@@ -127,6 +128,12 @@ class FreeWords:
         raw = self.group.vocabulary.map(sequences)
         rows, inverse = self.group.piece.core.finish(raw), self.group.piece.inverse_norms(X)
         return raw, rows, inverse if rows.scale is None else inverse * rows.scale
+
+    def weights_at(self, starts: np.ndarray, row: np.ndarray, sequences: SequenceSet) -> np.ndarray | None:
+        """Return what words weigh that start at these of all letters, in the samples `row`; None where all weigh 1."""
+        core = self.group.piece.core
+        n_places = sequences.lengths[row] - core.shortest_word() + 1
+        return core.place_weights(starts - sequences.offsets[row], n_places)
 
     @property
     def has_places(self) -> bool:
@@ -263,6 +270,11 @@ def free_words(fitted: FittedModel, given: list[tuple[float, Piece]], coef: np.n
             continue
         inverse = piece.inverse_norms(views)[kept]
         support = piece.core.sequences(views.through(piece.path)).rows(kept)
+        if has_whole_words(piece, support):
+            group, normal = whole_words(piece, support, factor * piece.scale * coef[kept] * inverse)
+            typical = float(inverse.mean()) * mean_weight(piece, support)
+            yield FreeWords(group, support, group.vocabulary.fit(support), normal, typical)
+            continue
         for group in groups_of(piece, views):
             rows = piece.core.finish(group.vocabulary.fit(support))
             scales = np.ones(len(kept)) if rows.scale is None else rows.scale

@@ -31,6 +31,13 @@ class ExplicitKernel(StringKernel):
         """Return (weight, fresh vocabulary) of every group of features; of one length only where `degree` is given."""
         raise NotImplementedError
 
+    #: True where words weigh more at some places of a sequence than at others.
+    weighs_places = False
+
+    def place_weights(self, places: np.ndarray, n_places: np.ndarray) -> np.ndarray | None:
+        """Return w of words at these places, of so many in their sequence; None where all weigh 1."""
+        return None
+
     def finish(self, rows: Rows) -> Rows:
         """Turn counts into the kernel's values."""
         return rows.valued(getattr(self, "values", "count"))

@@ -95,14 +95,19 @@ class GappedKmer(WordPairKernel):
         return self.filter == "gapped" and self.definite and self.center_weight is None
 
     @property
+    def by_whole_words(self) -> bool:
+        """Whether explanations weigh whole words: gapped ones would count for and against each other."""
+        return not self.is_listed
+
+    @property
     def gram_kind(self) -> str:  # type: ignore[override]
         if not self.is_listed:
             return ONLY_PAIRS
         return "features" if comb(self.length, self.k) <= FEW_CHOICES else PAIRS
 
     @property
-    def word_kind(self) -> str | None:  # type: ignore[override]
-        return "free" if self.center_weight is None else None
+    def weighs_places(self) -> bool:  # type: ignore[override]
+        return self.center_weight is not None
 
     def _sizes(self) -> tuple[int, int]:
         length, k = whole_number(self, "length"), whole_number(self, "k")
@@ -149,6 +154,8 @@ class GappedKmer(WordPairKernel):
 
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         rule = self.rule(alphabet)
+        if self.weighs_places:
+            raise InputError(f"{self!r} has no gapped words to list: they weigh more in the middle of a sequence.")
         if rule.n_choices > MAX_CHOICES:
             raise InputError(
                 f"{self!r} has {many(rule.n_choices)} choices of columns; at most {MAX_CHOICES:,} are listed. "

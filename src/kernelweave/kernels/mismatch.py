@@ -86,7 +86,7 @@ class Mismatch(WordPairKernel):
                 f"most {MAX_NEIGHBOURS:,} are listed. Take fewer mismatches, a smaller k, or Spectrum or GappedKmer."
             )
         weights = wildcard_weights(self.profile(alphabet.size)) if 2 * m < k else [-1]
-        n_choices = sum(comb(k, left_out) for left_out, weight in enumerate(weights) if weight)
+        n_choices = sum(comb(k, left_out) for left_out in range(2 * m + 1))
         if min(weights) >= 0 and WORTHWHILE * n_choices <= n_neighbours:
             return _with_wildcards(weights, k, alphabet)
         places, changes = _neighbours(k, m, alphabet.size)

@@ -138,12 +138,16 @@ class KeyVocabulary(Vocabulary):
     shape : Shape or None
         How the words look whose keys are extracted: `growth` keys for every word without unknown letters, in order, of
         as many bits for each letter compared, the first letter highest. None where keys are something else.
+    table : bool or None
+        Whether a key is its own number; None: where it has few bits.
     """
 
-    def __init__(self, keys: Keys, bits: int, growth: int = 1, shape: Shape | None = None) -> None:
+    def __init__(
+        self, keys: Keys, bits: int, growth: int = 1, shape: Shape | None = None, table: bool | None = None
+    ) -> None:
         self.keys, self.bits, self.growth, self.shape = keys, bits, growth, shape
         self.key_bits = bits
-        self.table = bits <= TABLE_BITS
+        self.table = bits <= TABLE_BITS if table is None else table
         #: The features in order: feature number i is dictionary[i]; None where a key is its own number.
         self.dictionary: np.ndarray | None = None
         self._slots, self._entries = np.zeros(64, np.uint64), np.full(64, -1)

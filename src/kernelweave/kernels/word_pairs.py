@@ -40,10 +40,6 @@ class WordPairKernel(ExplicitKernel):
         """Return what two words count by the letters in which they differ, of an alphabet of that size."""
         raise NotImplementedError
 
-    def place_weights(self, places: np.ndarray, n_places: np.ndarray) -> np.ndarray | None:
-        """Return w of words at these places, of so many in their sequence; None where all weigh 1."""
-        return None
-
     def rule(self, alphabet: Alphabet) -> PairRule:
         """Return what pairs of words of an alphabet count."""
         complement = alphabet.complement_table if getattr(self, "reverse_complement", False) else None
@@ -70,7 +66,7 @@ class WordPairKernel(ExplicitKernel):
     def part_diag(self, X: Views, **chosen: int | None) -> np.ndarray:
         sequences = self.sequences(X)
         rule = self.rule(sequences.alphabet)
-        if not rule.fits or (self.word_kind == "free" and _few_features(rule, sequences)):
+        if not rule.fits or (not self.weighs_places and _few_features(rule, sequences)):
             return super().part_diag(X, **chosen)
         return own_values(self, sequences, rule)
 
