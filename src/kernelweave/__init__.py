@@ -39,6 +39,8 @@ _HOMES = {
         "Matern",
         "Ordinal",
         "Periodic",
+        "SimilarKmers",
+        "Subsequence",
         "Tanimoto",
     ),
     "explain.displays": (
