@@ -42,6 +42,8 @@ _HOMES = {
         "Matern",
         "Ordinal",
         "Periodic",
+        "SimilarKmers",
+        "Subsequence",
         "Tanimoto",
     ),
     "explain.displays": (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelweave import Auto, InputError, MKLClassifier, MKLOneClass, MKLRegressor, load, parse, save
+from kernelweave import Auto, BagOfWords, InputError, MKLClassifier, MKLOneClass, MKLRegressor, load, parse, save
 from kernelweave.kernels.look import look_at
 from kernelweave.testing import check_kernel
 from kernelweave.testing.kernels import check_expression
@@ -79,6 +79,22 @@ def test_a_table_just_works(tmp_path):
     np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
     assert again.kernel is None
     assert again.C_ == model.C_
+
+
+def test_text_and_sequences_may_be_missing(tmp_path):
+    table = TABLE[["age", "note", "dna"]].copy()
+    table.loc[::5, "note"] = None
+    table.loc[1::7, "dna"] = None
+    kernel, _ = Auto().chosen(as_views(table))
+    assert "BagOfWords(alphabet='categories').normalized().on('note')" in repr(kernel)
+    check_kernel(kernel.learned(as_views(table)), table)
+    notes = table["note"].isna().to_numpy()
+    K = BagOfWords(alphabet="categories").normalized().on("note")(table)
+    assert not K[notes].any()
+    np.testing.assert_array_equal(K[~notes][:, ~notes], BagOfWords().normalized()(list(table["note"][~notes])))
+    model = MKLClassifier().fit(table, Y)
+    save(model, tmp_path / "model.kw")
+    np.testing.assert_array_equal(load(tmp_path / "model.kw").decision_function(table), model.decision_function(table))
 
 
 def test_the_container_does_not_matter():

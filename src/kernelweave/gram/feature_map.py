@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..categories import CATEGORIES
 from ..errors import InputError
 from ..kernels import Kernel
 from ..kernels.pieces import Norm, Piece, pieces
@@ -39,7 +40,8 @@ class Group:
 
     def sequences(self, X: Views) -> SequenceSet:
         """Return the sequences that the group sees, over the alphabet of the first samples."""
-        return X.through(self.piece.path).sequences(self.alphabet)
+        asked = self.piece.core.alphabet
+        return X.through(self.piece.path).sequences(asked if asked == CATEGORIES else self.alphabet)
 
     def _finish(self, rows: Rows, roots: dict[Norm, np.ndarray]) -> Rows:
         rows = replace(self.piece.core.finish(rows), weight=self.piece.scale * self.weight)

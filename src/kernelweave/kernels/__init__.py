@@ -20,9 +20,11 @@ from .oligo import LocalityImproved, Oligo
 from .ordinal import Ordinal
 from .periodic import Periodic
 from .precomputed import Function, Precomputed
+from .similar_kmers import SimilarKmers
 from .spectrum import Spectrum
 from .standardized import Standardized
 from .strings import Only, Split, StringKernel
+from .subsequence import Subsequence
 from .tanimoto import Tanimoto
 from .vectors import RBF, Laplacian, Linear, Polynomial
 from .weighted_degree import WeightedDegree
@@ -32,7 +34,17 @@ from .wrappers import Frozen, PerFeature, per_feature
 #: Every kernel that can be typed; the command line, the docs and the conformance tests read this.
 KERNELS: tuple[type[Kernel], ...] = (Linear, Polynomial, RBF, Laplacian, Identity, Precomputed)
 KERNELS += (Matern, Periodic, Cosine, Chi2, Tanimoto, Categorical, Ordinal, Auto)
-KERNELS += (WeightedDegree, LocalityImproved, Oligo, Spectrum, Mismatch, GappedKmer, BagOfWords)
+KERNELS += (
+    WeightedDegree,
+    LocalityImproved,
+    Oligo,
+    Spectrum,
+    Mismatch,
+    GappedKmer,
+    BagOfWords,
+    Subsequence,
+    SimilarKmers,
+)
 #: Every kernel around a kernel that is typed as a call, or the function that makes it.
 WRAPPERS: tuple[Callable[..., Kernel], ...] = (Frozen, per_feature, Gaussian, LowRank)
 
@@ -70,10 +82,12 @@ __all__ = [
     "Precomputed",
     "Product",
     "Scaled",
+    "SimilarKmers",
     "Spectrum",
     "Split",
     "Standardized",
     "StringKernel",
+    "Subsequence",
     "Sum",
     "Tanimoto",
     "WeightedDegree",

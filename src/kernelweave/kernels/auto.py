@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..categories import CATEGORIES
 from ..errors import InputError
 from ..usual import PROTEINS, TEXTS
 from ..views import ArrayViews, DictViews, Views
@@ -175,10 +176,12 @@ class _Chooser:
         """Return the terms for a column that holds no numbers."""
         if look.kind in ("categories", "ordered"):
             return [Categorical() if look.kind == "categories" else Ordinal()]
-        if look.kind == "sequences":
+        if look.kind == "sequences" and not look.gaps:
             return _summands(for_sequences(X.sequences()))
+        if look.kind == "sequences":  # read as text, in which some may be missing
+            return [Spectrum(k=3, alphabet=CATEGORIES).normalized(), Spectrum(k=5, alphabet=CATEGORIES).normalized()]
         if look.kind == "text":
-            return [BagOfWords().normalized()]
+            return [(BagOfWords(alphabet=CATEGORIES) if look.gaps else BagOfWords()).normalized()]
         self.left_out.setdefault(look.kind, []).append(look.label)
         return []
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..categories import CATEGORIES
 from ..errors import InputError
 from ..views import Views
 from .base import ATOM, ClearWrapper, Kernel, bracketed
@@ -42,7 +43,7 @@ class StringKernel(Kernel):
             found = self.sequences(X)
             return found, found
         known = self.sequences(Y)
-        return X.sequences_like(known), known
+        return (self.sequences(X) if self.alphabet == CATEGORIES else X.sequences_like(known)), known
 
     def check(self, X: Views) -> None:
         self.sequences(X)

@@ -31,7 +31,8 @@ class BagOfWords(ExplicitKernel):
     lower : bool
         Upper and lower case are the same.
     alphabet : str or Alphabet
-        "text", or "bytes" for bytes that are not UTF-8.
+        "text", or "bytes" for bytes that are not UTF-8; "categories" for text that may be missing, which is then
+        unlike everything.
 
     Examples
     --------
