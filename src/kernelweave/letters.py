@@ -63,12 +63,12 @@ class LetterViews(Views):
         return list(self.sequences())
 
     def sequences(self, alphabet: str | Alphabet = "auto") -> SequenceSet:
-        return self._part(self.whole.sequences(alphabet))
+        return self._stretch(self.whole.sequences(alphabet))
 
     def sequences_like(self, others: SequenceSet) -> SequenceSet:
-        return self._part(self.whole.sequences_like(others))
+        return self._stretch(self.whole.sequences_like(others))
 
-    def _part(self, found: SequenceSet) -> SequenceSet:
+    def _stretch(self, found: SequenceSet) -> SequenceSet:
         def make(whole: SequenceSet) -> SequenceSet:
             return whole.part(self.letters.start, self.letters.stop)
 

@@ -242,3 +242,4 @@ def test_row_71_memory_is_known_before_it_is_spent(folder, kw):
     assert "beside the data, of 1 GB allowed" in said
     said = kw("fit", "pos.fa", "neg.fa", "--memory", "5kB").stdout
     assert "memory       no matrix: about" in said
+    assert "matrices of all terms do not fit" in " ".join(said.split())

@@ -21,7 +21,7 @@ import numpy as np
 
 from kernelweave._fast import jit
 from kernelweave._fast.bits import leading_zeros
-from kernelweave._fast.forest import _common_letters, _sort_by_letter, _state
+from kernelweave._fast.forest import common_letters, sort_by_letter, unsorted
 
 #: words (n, W + 1) uint64, two bits a letter; top (L, 16 + 256 + ...); beta (L, 2 pairs): the weight of every order
 #: leaf (n, L) int32, -1 where no word is shared; nodes (m, 2): weight times scale, scale; above (m,) int32, -1: none
@@ -212,7 +212,7 @@ def _link(leaf, position, now, exact64, letters, limit, short, base, depths, spa
             if exact64:
                 depths[r] = min(most, leading_zeros(codes[r] ^ codes[r + 1]) >> 1)
             else:
-                depths[r] = _common_letters(letters, order[r], order[r + 1], position, most)
+                depths[r] = common_letters(letters, order[r], order[r + 1], position, most)
     for r in range(n):  # a node opens where the depth rises and closes where it falls
         here = depths[r]
         if here > short and here > (depths[r - 1] if r > 0 else 0):
@@ -244,13 +244,13 @@ def shared_words(codes, degree, short, n_letters, exact64, look=None):
     n, length = codes.shape
     letters = np.ascontiguousarray(codes.T)
     leaf = np.empty((n, length), np.int32)
-    now, then = _state(n), _state(n)
+    now, then = unsorted(n), unsorted(n)
     depths, stack, scratch = np.empty(n, np.int32), np.empty(n, np.int32), np.empty((n, 3), np.int32)
     parts, sizes, base = [], np.zeros(length, np.int64), 0
     for i in range(length - 1, -1, -1):
         if look is not None:
             look()
-        _sort_by_letter(letters[i], n_letters, now, then)
+        sort_by_letter(letters[i], n_letters, now, then)
         now, then = then, now
         limit = min(degree, length - i)
         count = _link(leaf, i, now, exact64, letters, limit, short, base, depths, scratch, stack)

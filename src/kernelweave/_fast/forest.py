@@ -48,8 +48,10 @@ def level_offset(n_letters, k):
 
 
 @jit
-def _prefix_letters(letters, q, i, k, n_letters):
-    """Number of the k letters of support sequence q from position i on among all k-mers."""
+def _word(code, letters, q, i, k, n_letters, exact64):
+    """Number of the k letters of support sequence q from position i on among all k-mers; its code begins with them."""
+    if exact64:
+        return np.int64(code >> np.uint64(64 - 2 * k))
     number = np.int64(0)
     for p in range(i, i + k):
         number = number * n_letters + letters[p, q]
@@ -57,7 +59,7 @@ def _prefix_letters(letters, q, i, k, n_letters):
 
 
 @jit
-def _common_letters(letters, a, b, i, limit):
+def common_letters(letters, a, b, i, limit):
     """Length of the common prefix of support sequences a and b from position i on, at most limit."""
     k = np.int64(0)
     while k < limit and letters[i + k, a] == letters[i + k, b]:
@@ -66,7 +68,7 @@ def _common_letters(letters, a, b, i, limit):
 
 
 @jit
-def _sort_by_letter(letters, n_letters, now, then):
+def sort_by_letter(letters, n_letters, now, then):
     """Sequences sorted from position i + 1 on (now) become sorted from i on (then); letters (Q,) is row i.
 
     now, then: (order int32, codes uint64, lengths int64, coef float64), all (Q,) and in sorted order, so that
@@ -101,10 +103,7 @@ def _fill_levels(row, letters, now, exact64, n_letters, short, i, limit):
         k = min(whole, lengths[r])
         if k == 0:
             continue
-        if exact64:
-            number = np.int64(codes[r] >> np.uint64(64 - 2 * k))
-        else:
-            number = _prefix_letters(letters, order[r], i, k, n_letters)
+        number = _word(codes[r], letters, order[r], i, k, n_letters, exact64)
         row[(offset if k == whole else level_offset(n_letters, k)) + number] += coef[r]
     for k in range(short - 1, 0, -1):
         here, below = level_offset(n_letters, k), level_offset(n_letters, k + 1)
@@ -193,7 +192,7 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
             if exact64:
                 common = min(most, leading_zeros(codes[previous] ^ codes[r]) >> 1)
             else:
-                common = _common_letters(letters, order[previous], order[r], i, most)
+                common = common_letters(letters, order[previous], order[r], i, most)
             if common < short:
                 common = np.int64(-1)
         while top > 0 and nodes[stack[top - 1], DEPTH] > common:
@@ -226,10 +225,7 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
         if r == n:
             break
         if common < 0:
-            if exact64:
-                bucket = np.int64(codes[r] >> np.uint64(64 - 2 * short))
-            else:
-                bucket = _prefix_letters(letters, order[r], i, short, n_letters)
+            bucket = _word(codes[r], letters, order[r], i, short, n_letters, exact64)
         if size > common:
             _open(nodes, floats, n_nodes, size, r, coef[r], 1)
             stack[top] = n_nodes
@@ -299,7 +295,7 @@ def _emit(nodes, floats, closed, n_closed, n_paths, now, exact64, short, sums, r
     return n_segments
 
 
-def _state(n):
+def unsorted(n):
     """Room for (order, codes, lengths, coef) of n sequences."""
     return np.arange(n, dtype=np.int32), np.zeros(n, np.uint64), np.zeros(n, np.int64), np.zeros(n)
 
@@ -318,7 +314,7 @@ def build_forest(letters, coef, beta, first, last, short, n_letters, exact64, su
     levels = np.empty((last - first, level_offset(n_letters, short + 1)))
     roots = np.zeros((last - first, n_letters**short), np.int32)
     starts = np.zeros((2, last - first), np.int64)
-    now, then = _state(n_support), _state(n_support)
+    now, then = unsorted(n_support), unsorted(n_support)
     now[3][:] = coef
     # Q sequences make at most 2 Q nodes, so 2 Q segments, and Q paths; in practice 1.5 Q rows in all.
     n, most = 2 * n_support + 1, 3 * n_support + 1
@@ -327,7 +323,7 @@ def build_forest(letters, coef, beta, first, last, short, n_letters, exact64, su
     rows, at = np.empty((most + (last - first) * 7 * n_support // 4, 4), np.uint64), 0
     # Sorting starts `degree` letters early: beyond them nothing is compared.
     for i in range(min(length, last + degree) - 1, first - 1, -1):
-        _sort_by_letter(letters[i], n_letters, now, then)
+        sort_by_letter(letters[i], n_letters, now, then)
         now, then = then, now
         if i >= last:
             continue

@@ -62,7 +62,7 @@ def fit(**options: Any) -> None:
         raise click.UsageError("--kernel and --preset both say what is similar; give one of them.")
     for path in (options["output"], run_path(options["output"]), options["checkpoint"] or options["output"]):
         check_output(path)
-    run = Run(options)
+    run = TrainingRun(options)
     if not options["as_json"]:
         run.announce()
     run.train()
@@ -75,7 +75,7 @@ def fit(**options: Any) -> None:
         raise Failure(f"Not converged ({run.model.stop_reason_}): the gap is {run.model.gap_:.2g}.", NOT_CONVERGED)
 
 
-class Run:
+class TrainingRun:
     """One training run, from options to a model file."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -179,12 +179,12 @@ class Run:
 
     def announce(self) -> None:
         """Print what is about to be learned from what."""
-        how, need = self.model.memory_needed(self.data.X)
+        (how, need), why = self.model.memory_needed(self.data.X), self.model.plan(self.data.X).why
         allowed = readable(budget_bytes(self.model.memory))
         rows = {
             "data": describe(self.data),
             "kernel": short(repr(self.model.kernel), 300),
-            "memory": f"{how}: about {readable(need)} beside the data, of {allowed} allowed",
+            "memory": f"{how}: about {readable(need)} beside the data, of {allowed} allowed; {why}",
         }
         console().print(facts(rows, WIDTH))
 

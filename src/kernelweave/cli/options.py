@@ -139,7 +139,7 @@ class Named(Choice):
         return value
 
 
-class Norm(Named):
+class NormText(Named):
     """1, a number above it, or one of the names."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -236,7 +236,7 @@ LEARNING = grouped(
                  help="What an error costs: {names}; with parameters as in 'smooth_hinge(sigma=3)'."),
     click.option("--epsilon", type=float, help="Regression: how far off is no error, in units of the target."),
     click.option("--nu", type=float, default=0.1, show_default=True, help="One-class: share that may lie outside."),
-    click.option("--norm", cls=NamedOption, type=Norm("norm", "norms", "NORMS"), default=1, show_default=True,
+    click.option("--norm", cls=NamedOption, type=NormText("norm", "norms", "NORMS"), default=1, show_default=True,
                  help="Weights: 1 keeps few terms, a number above 1 keeps all, fixed learns none; or one of {names} "
                  "with parameters, as in 'fixed(weights=[1, 2])'."),
     click.option("--solver", cls=NamedOption, type=Named("solver", "mkl", "SOLVERS", ["auto"]), default="auto",

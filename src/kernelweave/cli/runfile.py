@@ -75,16 +75,18 @@ def use_run(ctx: click.Context, _: click.Parameter, path: str | None) -> str | N
 
 def _check_kind(path: str, key: str, value: Any, parameter: click.Parameter) -> None:
     """Refuse a value that no option could have had; what numbers and names may be, the option says itself."""
-    from .options import Norm, Seconds
+    from .options import NormText, Seconds
 
     whole = isinstance(parameter.type, click.types.IntParamType)
     if parameter.multiple if isinstance(parameter, click.Option) else parameter.nargs == -1:
         what, fits = "a list of text", isinstance(value, list) and all(isinstance(item, str) for item in value)
     elif getattr(parameter, "is_flag", False):
         what, fits = "true or false", isinstance(value, bool)
-    elif whole or isinstance(parameter.type, (click.types.FloatParamType, Seconds, Norm)):
+    elif whole or isinstance(parameter.type, (click.types.FloatParamType, Seconds, NormText)):
         number = (int, str) if whole else (int, float, str)
-        what = "a whole number" if whole else "a number or a name" if isinstance(parameter.type, Norm) else "a number"
+        what = (
+            "a whole number" if whole else "a number or a name" if isinstance(parameter.type, NormText) else "a number"
+        )
         huge = isinstance(value, int) and abs(value) >= 10**300  # no number of the machine
         fits = isinstance(value, number) and not isinstance(value, bool) and not huge
     else:

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import clock
 from ..dual import Machine, needs_of
 from ..errors import DataWarning, InputError, TimeLimitError
-from ..gram import Needs, bind, estimate
+from ..gram import Needs, Plan, bind
+from ..gram.plan import plan
 from ..kernels import RBF, Kernel, Scaled, as_kernel
 from ..kernels.base import add_all
 from ..kernels.values import same_value
@@ -131,8 +132,12 @@ class BaseMKL(BaseEstimator):
         """Return how a fit to X would hold the kernel, in words, and about how many bytes it takes beside the data."""
         kernel, views, budget = self._kernel(), as_views(X), budget_bytes(self.memory)
         before = check_widths(kernel, len(views), budget)
-        how, need = estimate(kernel, views, budget, self._needs())
-        return how, max(before, need)
+        found = self.plan(views)
+        return found.how, max(before, found.need)
+
+    def plan(self, X: Any) -> Plan:
+        """Return how a fit to X would hold the terms of the kernel, why, and in how many bytes. Nothing is computed."""
+        return plan(self._kernel(), as_views(X), budget_bytes(self.memory), self._needs())
 
     def _needs(self) -> Needs:
         """Return what `bind` has to know of the fit."""

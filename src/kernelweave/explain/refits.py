@@ -47,15 +47,15 @@ class Refits:
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", DataWarning)
             try:
-                self._do(0)  # first and alone: what the views remember is there for all threads
-                for_blocks(lambda part: self._do(1 + part.start), len(self.kinds) - 1, 1, n_jobs)
+                self._fit_numbered(0)  # first and alone: what the views remember is there for all threads
+                for_blocks(lambda part: self._fit_numbered(1 + part.start), len(self.kinds) - 1, 1, n_jobs)
             except KeyboardInterrupt:
                 if self.machine is None:
                     raise
                 return True
         return False
 
-    def _do(self, number: int) -> None:
+    def _fit_numbered(self, number: int) -> None:
         machine, gains = self._refit(self.kinds[number], self.streams[number])
         if self.machine is not None and machine.term_names_ != self.machine.term_names_:
             raise InputError(

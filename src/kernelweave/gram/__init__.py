@@ -12,13 +12,13 @@ from ..memory import budget_bytes
 from ..views import Views
 from . import plan
 from .base import Combined, Gram
-from .cached import WORKING_SET, CachedGram
+from .cached import CachedGram
 from .definite import check_definite
 from .dense import MAX_GATHERED, DenseGram
 from .diagonal import DiagonalGram
 from .features import FeatureGram
 from .linadd import LinaddGram
-from .offer import SPARE_BYTES, Bytes, Held, Needs, Offer, Room, n_active
+from .offer import SPARE_BYTES, WORKING_SET, Bytes, Held, Needs, Offer, Room, n_active
 from .plan import Plan, unheld
 from .stacked import StackedGram
 from .streamed import StreamedGram

@@ -14,10 +14,8 @@ from ..parallel import blocks
 from ..views import Views
 from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, finite, support_of
 from .dense import SMALL_BYTES
-from .offer import ROWS, SECOND_ORDER, SPARE_BYTES, Bytes, Held, Offer, Room, second_order_bytes
+from .offer import ROWS, SECOND_ORDER, SPARE_BYTES, Bytes, Held, Offer, Room, second_order_bytes, working_set_bytes
 
-#: Samples that a dual solver optimises at a time where rows are computed: their matrix is there twice.
-WORKING_SET = 512
 #: Rows that a cache must hold at the least for a solver to make headway.
 MIN_CACHED_ROWS = 64
 #: Rows are computed in blocks of this part of the cache, of which a few are there at a time.
@@ -50,7 +48,7 @@ class CachedGram(Gram):
 
     @classmethod
     def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Gram:
-        return cls(terms, X, room.part)
+        return cls(terms, X, room.share)
 
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
@@ -157,9 +155,10 @@ class CachedGram(Gram):
     @property
     def bytes(self) -> Bytes:
         # rows that are kept, and blocks: as they are computed, as they are read, added up
-        rows = min(self.cache_bytes, 8 * self.n**2 * self.n_terms) + 3 * self.block_bytes
-        solving = max(2 * 8 * min(self.n, WORKING_SET) ** 2, second_order_bytes(self.n, self.n_terms, self.held))
-        return replace(super().bytes, held=rows + solving)
+        whole = 8 * self.n**2 * self.n_terms
+        rows = min(self.cache_bytes, whole) + 3 * min(self.block_bytes, whole)
+        second = second_order_bytes(self.n, self.n_terms, self.held.second_order)
+        return replace(super().bytes, held=rows, solving=max(working_set_bytes(self.n), second))
 
 
 def smallest_cache(terms: Sequence[Kernel], n: int) -> int:

@@ -16,12 +16,12 @@ from ..parallel import for_blocks
 from ..views import Views
 from .base import BLOCK_BYTES, Gram, apply_each_at, block_rows, finite, product, support_of
 from .distinct import Distinct, distinct_of
-from .offer import DOUBLE, SINGLE, Bytes, Held, Offer, Room
+from .offer import DOUBLE, FREE_SHARE, SINGLE, Bytes, Held, Offer, Room, second_order_bytes
 from .pairs import fill_each
 
-#: The part of the samples, and the most of them, that a dual solver gathers into a matrix of their own; and how many it
-#: solves a linear system of by a factor of the whole matrix.
-GATHERED_SHARE, MAX_GATHERED, MAX_FACTORED = 0.45, 5_000, 8_000
+#: The most samples that a dual solver gathers into a matrix of their own; that it solves a linear system of by a factor
+#: of the whole matrix; and that a step of second order in the weights looks at.
+MAX_GATHERED, MAX_FACTORED, MAX_SECOND_ORDER = 5_000, 8_000, 2_000
 #: Matrices up to this size are evaluated in one go.
 SMALL_BYTES = 4 * 2**20
 
@@ -306,8 +306,10 @@ def bytes_of_matrices(terms: Sequence[Kernel], X: Views, room: Room, each: int =
     evaluating = int(1.2 * block * min(needs.n_jobs, -(-8 * n * n // max(1, block))))
     if needs.on_all:
         solving = 8 * n * n if n <= MAX_FACTORED else 0
+        if len(terms) > 1 or needs.ridged:  # a step of second order in the weights is for all samples, too
+            solving += second_order_bytes(n, 2, MAX_SECOND_ORDER, on_all=True)
     else:
-        solving = int(8 * min(GATHERED_SHARE * n, MAX_GATHERED) ** 2)
+        solving = int(8 * min(FREE_SHARE * n, MAX_GATHERED) ** 2)
     if each == 4:  # single precision ends with values that are evaluated anew
         solving = max(solving, evaluating)
     solving += 8 * n * n * (len(terms) > 1 or needs.ridged)  # the combined one

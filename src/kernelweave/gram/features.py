@@ -91,7 +91,7 @@ class FeatureGram(Gram):
         return Bytes(
             held=8.0 * entries + NUMBERED_BYTES * features,
             making=KEY_BYTES * max((keys for _, _, keys in found), default=0.0),
-            per_sample=64.0 * entries / max(1, self.n),  # 20 to keep them, more while they are sorted
+            per_sample=70.0 * entries / max(1, self.n),  # 20 to keep them, more while they are sorted
         )
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:

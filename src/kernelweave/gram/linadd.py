@@ -11,13 +11,24 @@ from ..kernels.pieces import pieces
 from ..kernels.weighted_degree import same_length
 from ..sequences import SequenceSet
 from ..views import Views
-from .base import Gram, support_of
+from .base import BLOCK_BYTES, Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
-from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active
+from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active, working_set_bytes
 from .prepared import Prepared, PreparedPlacedWords
 from .stores import placed_scores
-from .tables import WAVE_BYTES, Tables, positions_at_once, scores, scores_each, table_bytes, words_of
+from .tables import (
+    APART_LOOKUP,
+    APART_PAIR,
+    WAVE_BYTES,
+    Tables,
+    are_few,
+    positions_at_once,
+    scores,
+    scores_each,
+    table_bytes,
+    words_of,
+)
 
 
 class LinaddGram(Gram):
@@ -60,7 +71,7 @@ class LinaddGram(Gram):
 
     @classmethod
     def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> LinaddGram:
-        return cls(terms, X, room.needs.n_jobs, wave_bytes=min(WAVE_BYTES, room.part))
+        return cls(terms, X, room.needs.n_jobs, wave_bytes=min(WAVE_BYTES, room.share))
 
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
@@ -84,15 +95,22 @@ class LinaddGram(Gram):
 
     @property
     def bytes(self) -> Bytes:
-        letters, most, n_rows = 0, 0.0, n_active(self.n)
-        for family in self.families:
-            own, n_words = family.sequences(self.X), n_rows * len(family.moves())
-            size, length, degree = own.alphabet.size, own.require_length(), family.core.degree
-            # at the least those that are built in one go, on every thread
-            least = self.n_jobs * table_bytes(n_words, size, min(length, positions_at_once(n_words)), degree)
-            whole = table_bytes(n_words, size, length, degree)
-            most, letters = max(most, min(whole, max(least, self.wave_bytes))), letters + length
-        return Bytes(most, per_sample=24.0 * letters)  # 4 for every leaf, the rest for shared words
+        letters = sum(family.sequences(self.X).require_length() for family in self.families)
+        most = max(self._product_bytes(family) for family in self.families)
+        solving = 0 if self.held.lists else working_set_bytes(self.n)
+        return Bytes(most, solving=solving, per_sample=24.0 * letters)  # 4 for every leaf, the rest for shared words
+
+    def _product_bytes(self, family: Family) -> float:
+        """Return the bytes of products with the terms of one family."""
+        own, n_rows = family.sequences(self.X), n_active(self.n)
+        n_words, length = n_rows * len(family.moves()), own.require_length()
+        size, degree = own.alphabet.size, family.core.degree
+        apart = (APART_PAIR, APART_LOOKUP) if family.by_degree else (1.0, 1.0)
+        if not family.by_position and are_few(n_rows, self.n, *apart):  # pairs are compared
+            return float(min(BLOCK_BYTES, 8 * n_rows * self.n * (degree if family.by_degree else 1)))
+        # at the least those that are built in one go, on every thread
+        least = self.n_jobs * table_bytes(n_words, size, min(length, positions_at_once(n_words)), degree)
+        return float(min(table_bytes(n_words, size, length, degree), max(least, self.wave_bytes)))
 
     def _coordinates(self, rows: np.ndarray) -> Coordinates:
         X = self.X.rows(rows)

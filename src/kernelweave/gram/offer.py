@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 #: Samples that a solver of second order takes a matrix of where none is held, at the most.
 SECOND_ORDER = 1024
+#: For estimates: the part of the samples that lie between their bounds, or that a dual solver gathers, at the most.
+FREE_SHARE = 0.45
 #: For estimates: samples that are active at the end, as a share of all and at least.
 ACTIVE_SHARE, ACTIVE_SAMPLES = 0.1, 10_000
+#: Samples that a dual solver optimises at a time where rows are computed: their matrix is there twice.
+WORKING_SET = 512
 #: The part of the budget that tables of words, or rows on demand beside them, may take: one in so many.
 PARTS = 4
 
@@ -61,7 +65,7 @@ class Room:
         return replace(self, budget=max(0, self.budget - int(taken)))
 
     @property
-    def part(self) -> int:
+    def share(self) -> int:
         """What tables of words, or rows beside them, may take."""
         return self.budget // PARTS
 
@@ -174,6 +178,15 @@ def n_active(n: int) -> int:
     return min(n, max(ACTIVE_SAMPLES, int(ACTIVE_SHARE * n)))
 
 
-def second_order_bytes(n: int, n_terms: int, held: Held) -> float:
-    """Return what a step of second order in the weights takes at the most, where no matrix is held."""
-    return 8 * 1.25 * min(n, held.second_order) ** 2 if n_terms > 1 else 0.0  # of all, and of half
+def working_set_bytes(n: int) -> int:
+    """Return what a dual solver takes that optimises some samples at a time."""
+    return 2 * 8 * min(n, WORKING_SET) ** 2
+
+
+def second_order_bytes(n: int, n_terms: int, most: int, on_all: bool = False) -> int:
+    """Return what a step of second order in the weights takes, with at most so many samples, or none for one term.
+
+    It takes a matrix of the samples between their bounds, and one of half of them.
+    """
+    n_free = min(n if on_all else FREE_SHARE * n, most)
+    return int(8 * 1.25 * n_free**2) if n_terms > 1 else 0

@@ -31,8 +31,12 @@ class Plan:
     """How the terms of a kernel are held: one row for each group of terms, in their order."""
 
     rows: tuple[Offer, ...]
+    #: Why so, for people.
+    why: str
     n: int
     budget: int
+    #: True for machines that rest on all samples.
+    on_all: bool = False
     #: True where kernels that need no matrix get none.
     parted: bool = False
     #: True where machines are found by descent on some samples at a time: numbers need only rows of those.
@@ -58,7 +62,7 @@ class Plan:
     def need(self) -> float:
         """About how many bytes a fit takes beside the data."""
         taken = self.bytes
-        solving = taken.solving + self._second_order()
+        solving = max(taken.solving, self._second_order())
         if not self.descends:
             return self._values() + taken.held + max(taken.making, solving)
         # as many samples are active at a time as fit
@@ -70,7 +74,7 @@ class Plan:
 
     def _second_order(self) -> float:
         n_terms = sum(len(row.terms) for row in self.rows)
-        return second_order_bytes(self.n, n_terms, self.held) if self.parted else 0.0
+        return second_order_bytes(self.n, n_terms, self.held.second_order, self.on_all) if self.parted else 0.0
 
     def check_words(self) -> Plan:
         """Complain where words and products with them do not fit, before any of them is made."""
@@ -113,17 +117,22 @@ def plan(
     terms, n = kernel.terms(X), len(X)
     groups = _groups(terms)
     if not any(kind for kind, _ in groups):
-        return Plan((_best(terms, X, room),), n, budget)
+        return _together(_best(terms, X, room), n, room)
     whole = _best_or_none(terms, X, room)
     reason = _reason_to_part(whole, n, room)
     if reason is None and not (n > EXPLICIT_SAMPLES and room.needs.descends):
-        return Plan((whole or _best(terms, X, room),), n, budget)
+        return _together(whole or _best(terms, X, room), n, room)
     offers = [kind.offer(group, X, room) if kind else None for kind, group in groups]
     if reason is None and _are_quicker(offers):
         reason = f"with more than {EXPLICIT_SAMPLES:,} samples, features are read sooner than matrices"
     if reason is None or not any(offers):
-        return Plan((whole or _best(terms, X, room),), n, budget)
+        return _together(whole or _best(terms, X, room), n, room)
     return _parted([group for _, group in groups], offers, X, room, reason)
+
+
+def _together(offer: Offer, n: int, room: Room) -> Plan:
+    """Return the plan that holds all terms in one way."""
+    return Plan((offer,), offer.why, n, room.budget, room.needs.on_all)
 
 
 def _reason_to_part(whole: Offer | None, n: int, room: Room) -> str | None:
@@ -163,7 +172,7 @@ def _parted(
         else:
             rows.append(_best(group, X, left))
             left = left.less(rows[-1].bytes.held)
-    found = Plan(tuple(rows), len(X), room.budget, parted=True, descends=descends)
+    found = Plan(tuple(rows), reason, len(X), room.budget, room.needs.on_all, parted=True, descends=descends)
     return found.check_words() if descends else found
 
 

@@ -157,7 +157,8 @@ class KeyVocabulary(Vocabulary):
     def expected(self, sequences: SequenceSet) -> tuple[float, float, float]:
         most, keys = 2.0**self.bits, self.growth * sequences.lengths.astype(np.float64)
         each = -most * np.expm1(-keys / most)  # of so many keys at random, how many differ
-        features = most if self.table else -most * np.expm1(-keys.sum() / most)
+        # the entry of a table takes a sixth of what a feature takes that gets a number
+        features = most / 6 if self.table else -most * np.expm1(-keys.sum() / most)
         return float(each.sum()), float(features), float(min(keys.sum(), BLOCK_KEYS))
 
     def _blocks(self, sequences: SequenceSet) -> Iterator[tuple[np.ndarray, np.ndarray]]:

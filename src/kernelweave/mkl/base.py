@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -124,60 +124,41 @@ def run(
     """
     solver.check(problem)
     this = Run(problem, watch, interrupted)
-    started, steps = time.monotonic(), solver.steps(problem, this)
-    best: Step | None = None
-    upper, lower, gap, last, since, slack = np.inf, -np.inf, np.inf, np.inf, 0, 0.0
-    history: list[dict[str, Any]] = []
+    steps, reached = solver.steps(problem, this), Reached(problem)
     reason = "stalled"
     try:
         step = next(steps)
         while True:
-            if best is None or step.upper < upper:
-                best, upper = step, step.upper
-            lower, slack = max(lower, step.lower), max(slack, step.rounding)
-            if problem.convex and not problem.gram.held.single:
-                check_bounds(upper, lower, slack, problem)
-            gap = relative_gap(upper, lower)
-            last, since = (gap, 0) if gap < (HARD_GAIN if this.hard else 1.0) * last else (last, since + 1)
-            history.append(
-                {
-                    "iteration": len(history) + 1,
-                    "upper": upper,
-                    "lower": lower,
-                    "gap": gap,
-                    "seconds": time.monotonic() - started,
-                    "n_solves": this.n_solves,
-                    "weights": step.weights,
-                }
-            )
+            reached.take(step, this)
             if keep is not None:
                 keep(step)
             if callback is not None:
-                callback(history[-1])
+                callback(reached.history[-1])
             # the first step after a warm start only repeats where the last run ended
-            n_iter = len(history) - (problem.start is not None)
-            reason = _why_stop(this, gap, n_iter, max_iter, since, patience)
+            n_iter = len(reached.history) - (problem.start is not None)
+            reason = _why_stop(this, reached, n_iter, max_iter, patience)
             if reason:
                 break
-            step = steps.send(gap)
+            step = steps.send(reached.gap)
     except StopIteration:  # the solver gave up: because it was told to, or because it found nothing better
-        reason = _why_stop(this, gap, 0, max_iter, since, patience) or "stalled"
+        reason = _why_stop(this, reached, 0, max_iter, patience) or "stalled"
     except KeyboardInterrupt:
-        if best is None:
+        if reached.best is None:
             raise
         this.interrupted, reason = True, "interrupted"
     finally:
         steps.close()
-    assert best is not None
-    best = replace(best, cuts=step.cuts, active=step.active)  # the best weights, but all that was learned on the way
+    assert reached.best is not None
+    # the best weights, but all that was learned on the way
+    best, upper = replace(reached.best, cuts=step.cuts, active=step.active), reached.upper
     if problem.gram.held.single:  # up to here, upper was that of rounded matrices
         best = this.exactly(best)
         upper = best.upper
         if problem.convex:
-            check_bounds(upper, lower, slack, problem)
-        if reason == "converged" and relative_gap(upper, lower) > problem.tol:
+            check_bounds(upper, reached.lower, reached.slack, problem)
+        if reason == "converged" and relative_gap(upper, reached.lower) > problem.tol:
             reason = "stalled"
-    found = Result(best, upper, lower, reason, history, this.n_solves, this.interrupted)
+    found = Result(best, upper, reached.lower, reason, reached.history, this.n_solves, this.interrupted)
     exact = problem.gram.in_double(problem.budget) if reason == "stalled" and problem.gram.held.single else None
     if exact is None:
         return found
@@ -185,6 +166,46 @@ def run(
     told: dict[str, Any] = {"callback": callback, "keep": keep, "watch": watch}
     again = run(solver, replace(problem, gram=exact, start=best), max_iter=max_iter, patience=patience, **told)
     return found.joined(again)
+
+
+@dataclass
+class Reached:
+    """The best of both bounds that a run has seen, and the history of its steps."""
+
+    problem: Problem
+    best: Step | None = None
+    upper: float = np.inf
+    lower: float = -np.inf
+    gap: float = np.inf
+    #: What rounding may hide between the bounds.
+    slack: float = 0.0
+    #: The gap after the last step that was worth it, and how many steps there were since.
+    last: float = np.inf
+    since: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    def take(self, step: Step, run: Run) -> None:
+        """Take note of a step."""
+        if self.best is None or step.upper < self.upper:
+            self.best, self.upper = step, step.upper
+        self.lower, self.slack = max(self.lower, step.lower), max(self.slack, step.rounding)
+        if self.problem.convex and not self.problem.gram.held.single:
+            check_bounds(self.upper, self.lower, self.slack, self.problem)
+        self.gap = relative_gap(self.upper, self.lower)
+        better = self.gap < (HARD_GAIN if run.hard else 1.0) * self.last
+        self.last, self.since = (self.gap, 0) if better else (self.last, self.since + 1)
+        self.history.append(
+            {
+                "iteration": len(self.history) + 1,
+                "upper": self.upper,
+                "lower": self.lower,
+                "gap": self.gap,
+                "seconds": time.monotonic() - self.started,
+                "n_solves": run.n_solves,
+                "weights": step.weights,
+            }
+        )
 
 
 def check_bounds(upper: float, lower: float, slack: float, problem: Problem) -> None:
@@ -203,8 +224,8 @@ def _term_names(terms: Sequence[Kernel]) -> str:
     return ", ".join(map(repr, terms[:3])) + (", ..." if len(terms) > 3 else "")
 
 
-def _why_stop(run: Run, gap: float, n_iter: int, max_iter: int, since: int, patience: int) -> str:
-    if gap <= run.problem.tol:
+def _why_stop(run: Run, reached: Reached, n_iter: int, max_iter: int, patience: int) -> str:
+    if reached.gap <= run.problem.tol:
         return "converged"
     if run.interrupted:
         return "interrupted"
@@ -213,7 +234,7 @@ def _why_stop(run: Run, gap: float, n_iter: int, max_iter: int, since: int, pati
     if n_iter >= max_iter:
         return "max_iter"
     # where machines are lost in rounding, so are the weights: what a few steps do not find, many will not
-    return "stalled" if run.stalled or since >= (patience // 5 if run.hard else patience) else ""
+    return "stalled" if run.stalled or reached.since >= (patience // 5 if run.hard else patience) else ""
 
 
 #: What a solver's file works with.

@@ -37,12 +37,12 @@ def header(context: Context, title: str) -> Html:
     """Return the title with the verdict: how good, how sure, of what."""
     model = context.model
     cards = [*_score_cards(context), _gap_card(model), _terms_card(context), _support_card(context)]
-    told = None if context.said is None else tag("p", *_said(context), class_="warned", role="alert")
+    told = None if context.said is None else tag("p", *_first_words(context), class_="warned", role="alert")
     return tag("header", tag("p", f"kernelweave · {type(model).__name__}", class_="kind"), tag("h1", title), told,
                tag("div", *cards, class_="cards"))  # fmt: skip
 
 
-def _said(context: Context) -> Iterator[Any]:
+def _first_words(context: Context) -> Iterator[Any]:
     """Yield what a reader has to know before any score."""
     if context.test is None:
         yield tag("b", "Not a test. ")

@@ -78,12 +78,12 @@ def _logo_plot(context: Context, which: dict[str, Any]) -> Html:
         for c, foot, height in stacked(row, least):
             letter = found.letters[c]
             plot.letter(letter, float(p), foot, foot + height, letter if letter in "ACGTU" else "L")
-    said = [[_said(row, found.letters) for row in values]]
+    said = [[_strongest_letters(row, found.letters) for row in values]]
     plot.told(said, tip="position {1}\n{2}", columns=found.positions.tolist(), rows=[""])
     return plot.html(class_="full")
 
 
-def _said(row: np.ndarray, letters: str) -> str:
+def _strongest_letters(row: np.ndarray, letters: str) -> str:
     """Return the letters that matter at a position, the strongest first."""
     order = [c for c in np.argsort(-np.abs(row), kind="stable")[:6] if row[c]]
     return "\n".join(f"{letters[c]} {'+' if row[c] > 0 else ''}{number(row[c])}" for c in order) or "nothing"

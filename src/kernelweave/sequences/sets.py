@@ -93,7 +93,8 @@ class SequenceSet:
         return self._given_offsets
 
     @cached_property
-    def _unknown(self) -> np.ndarray:
+    def kept_unknown(self) -> np.ndarray:
+        """The positions of unknown letters that are kept beside the letters: of packed ones, which have no code."""
         if self._given_unknown is None:
             return _NO_POSITIONS if self.source is None else self.source.unknown(self.n_letters)
         return self._given_unknown
@@ -130,7 +131,7 @@ class SequenceSet:
     @property
     def nbytes(self) -> int:
         """Bytes of the letters as they are kept."""
-        return self._raw.nbytes + self._unknown.nbytes
+        return self._raw.nbytes + self.kept_unknown.nbytes
 
     @cached_property
     def _starts(self) -> np.ndarray:
@@ -148,7 +149,7 @@ class SequenceSet:
     def unknown(self) -> np.ndarray:
         """Sorted flat positions of the letters that have no code."""
         if self.packed:
-            return self._unknown
+            return self.kept_unknown
         if self.alphabet.size == 256:
             return _NO_POSITIONS
         buffer = self.buffer
@@ -171,7 +172,7 @@ class SequenceSet:
 
         out = np.empty(self.n_letters, np.uint8)
         unpack(self.buffer, self._starts_of(slice(0, self.n)), self.offsets, out)
-        out[self._unknown] = UNKNOWN
+        out[self.kept_unknown] = UNKNOWN
         return out
 
     def as_matrix(self) -> np.ndarray:
@@ -225,7 +226,7 @@ class SequenceSet:
         offsets = (
             None if self.length is not None else self.offsets[part.start : part.stop + 1] - self.offsets[part.start]
         )
-        unknown = self._unknown
+        unknown = self.kept_unknown
         if unknown.size:
             first, end = (i * self.length if offsets is None else self.offsets[i] for i in (part.start, part.stop))
             unknown = unknown[np.searchsorted(unknown, first) : np.searchsorted(unknown, end)] - first
@@ -248,7 +249,7 @@ class SequenceSet:
             source = self._checked(self._starts[rows], self._starts[rows + 1])
             gather(source, self._starts[rows], buffer, starts)
             new_first = offsets[:-1]
-        unknown = self._unknown
+        unknown = self.kept_unknown
         if unknown.size:
             low, high = np.searchsorted(unknown, first), np.searchsorted(unknown, ends)
             spread = offsets_of(high - low)
@@ -364,7 +365,7 @@ class SequenceSet:
 
     def __reduce__(self) -> tuple:
         # Copies and workers must not depend on a file that may be gone: the letters travel, the path does not.
-        args = (self.buffer, self.n, self.length, self._offsets, self.packed, self._unknown, self.notes)
+        args = (self.buffer, self.n, self.length, self._offsets, self.packed, self.kept_unknown, self.notes)
         return SequenceSet, (self.alphabet, *args)
 
     def __repr__(self) -> str:

@@ -156,7 +156,7 @@ def save_set(sequences: SequenceSet, path: str | os.PathLike) -> None:
         sequences = sequences.unpack().pack()  # an unknown letter may stand there as a number that no letter has
     sink = FileSink(path)
     try:
-        sink.append(sequences.buffer, sequences.offsets, sequences.unknown if sequences.packed else sequences._unknown)
+        sink.append(sequences.buffer, sequences.offsets, sequences.kept_unknown)
         sink.finish(sequences.alphabet, sequences.packed, sequences.notes)
     finally:
         sink.abort()
