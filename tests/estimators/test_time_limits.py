@@ -24,7 +24,7 @@ from kernelweave import (
 )
 from kernelweave.dual import dual_kind
 from kernelweave.errors import KernelweaveError, TimeLimitError
-from kernelweave.gram import DenseGram, base, cached, dense
+from kernelweave.gram import DenseGram, base, cached, dense, pairs
 from kernelweave.kernels.precomputed import Function
 from kernelweave.mkl.base import Solver
 from kernelweave.parallel import blocks, for_blocks
@@ -75,6 +75,7 @@ def test_a_fit_that_stops_early_is_usable_or_an_error(plan, ticking, monkeypatch
     monkeypatch.setattr(base, "BLOCK_BYTES", 8 * N * 10)
     for module in (cached, dense):
         monkeypatch.setattr(module, "BLOCK_BYTES", 8 * N * 10)
+    monkeypatch.setattr(pairs, "BURST", N * 10)
     model, (X, y) = PLANS[plan]
     ends = []
     for limit in [1, 3, 5, 8, 12, 16, 20, 25, 30, 40, 60, 100, 10**6]:

@@ -17,6 +17,8 @@ from .base import finite
 
 #: Work of one compiled call, in vector operations or so: a few hundredths of a second.
 BURST = 2 * 10**8
+#: Blocks of rows at the least, so that threads have something to share.
+PARTS = 8
 #: Rows of a symmetric matrix that are mirrored at a time: blocks of rows are multiples of it.
 MIRRORED = 32
 
@@ -122,10 +124,9 @@ def formed(terms: Sequence[Kernel], X: Views) -> list[list[Formed] | None]:
 
 def in_bursts(work: Callable[[slice], None], n: int, cost: float, n_jobs: int, multiple: int = 4) -> None:
     """Call work(rows) for blocks of n rows that cost so much each, on threads."""
-    size = multiple * max(1, int(BURST / max(1.0, cost)) // multiple)
-    for_blocks(
-        work, n, min(size, max(multiple, -(-n // (multiple * n_jobs)) * multiple)) if n_jobs > 1 else size, n_jobs
-    )
+    # the same blocks for any number of threads: sums over blocks are then the same, too
+    size = multiple * max(1, min(int(BURST / max(1.0, cost)), -(-n // PARTS)) // multiple)
+    for_blocks(work, n, size, n_jobs)
 
 
 def fill_each(terms: Sequence[Kernel], X: Views, stack: np.ndarray, n_jobs: int) -> list[int]:

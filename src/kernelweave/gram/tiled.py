@@ -14,7 +14,7 @@ from ..parallel import for_blocks
 from ..views import Views
 from .base import Gram, support_of
 from .coordinates import Coordinates, Descent
-from .dense import MAX_FACTORED, MAX_GATHERED
+from .dense import MAX_FACTORED, MAX_GATHERED, MAX_SECOND_ORDER
 from .distinct import distinct_of
 from .offer import FREE_SHARE, SECOND_ORDER, SPARE_BYTES, TILED, Bytes, Held, Needs, Offer, Room
 from .pairs import PairFamily, Samples, families_of_pairs, formed, in_bursts
@@ -25,8 +25,8 @@ MIN_SAMPLES = 1000
 HELD_SAMPLES = 3000
 #: Gaps below this are not for single precision.
 SINGLE_TOL = 1e-5
-#: The most samples that a step of second order in the weights rests on (`mkl.Hessian`).
-SECOND_ORDER_HELD = 2000
+#: The part of the samples that a step of second order in the weights rests on at the most (`mkl.Hessian`).
+SECOND_ORDER_SHARE = 0.6
 #: The part of the samples that a set has (`dual.Sets`) with one term and with several; and the most of them.
 SET_SHARES, MAX_SET = (0.6, 0.75), 24_000
 #: More terms than this are not all looked at in every step.
@@ -319,7 +319,8 @@ class TiledGram(Gram):
         if self.needs.on_all:
             solving = 8.0 * self.n**2 if self.n <= MAX_FACTORED else 0.0
         if self.n_terms > 1:  # a step of second order in the weights
-            solving += 10.0 * min(FREE_SHARE * self.n, SECOND_ORDER_HELD if self.holds else SECOND_ORDER) ** 2
+            most = MAX_SECOND_ORDER if self.holds else SECOND_ORDER
+            solving += 10.0 * min(SECOND_ORDER_SHARE * self.n, most) ** 2
         return solving + 8.0 * self.n**2 * self.needs.ridged  # the sum with a diagonal
 
 
