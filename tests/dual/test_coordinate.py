@@ -20,7 +20,7 @@ from kernelweave.dual import (
     choose,
 )
 from kernelweave.dual.active_set import most_samples, sample
-from kernelweave.dual.coordinate import repaired
+from kernelweave.dual.polish import repaired
 from kernelweave.errors import MemoryBudgetError
 from kernelweave.gram import DenseGram, LinaddGram, Needs, bind
 from kernelweave.kernels.base import add_all

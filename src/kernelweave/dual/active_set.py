@@ -11,7 +11,8 @@ from ..gram import SPARE_BYTES, Bytes, Combined
 from ..losses import BoxQP
 from .base import UNLIMITED, DualState, Effort, Machine
 from .chunking import Chunking
-from .coordinate import Coordinate, descend, next_gap
+from .coordinate import Coordinate, Slow, descend, is_slow, next_gap
+from .interior import InteriorPoint
 from .smo import scores
 
 #: With fewer samples than this all of them are active from the start.
@@ -47,6 +48,8 @@ class ActiveSet(Coordinate):
 
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
+        if is_slow(state, effort) and InteriorPoint().fits(machine, K):
+            return self.step_on_all(machine, K, state, effort)
         taken, room = K.gram.bytes, max(effort.bytes, SPARE_BYTES)
         few = min(self.n_start, most_samples(taken, K.n, START_BYTES))
         rows = self._next_active(machine.qp, state, few, most_samples(taken, K.n, room))
@@ -71,7 +74,7 @@ class ActiveSet(Coordinate):
             n_steps=state.n_steps + 1,
             exact=True,
             active=len(rows),
-            trail=None,
+            trail=Slow() if found.gap > tol and not clock.is_over() else None,
         )
 
     def _next_active(self, qp: BoxQP, state: DualState, few: int, most: int) -> np.ndarray:

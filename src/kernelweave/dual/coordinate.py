@@ -10,9 +10,11 @@ from .. import clock
 from ..errors import MemoryBudgetError
 from ..gram import Combined
 from ..gram.coordinates import Descent
-from ..losses import BoxQP, SmoothLoss
+from ..losses import SmoothLoss
 from ..memory import readable
-from .base import UNLIMITED, DualSolver, DualState, Effort, Machine
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail
+from .interior import InteriorPoint, Path
+from .polish import repaired
 
 #: Visits between two looks at the keyboard: a tenth of a second.
 BURST = 10_000
@@ -73,18 +75,33 @@ class Coordinate(DualSolver):
     def step_on_all(self, machine: Machine, K: Combined, state: DualState, effort: Effort) -> DualState:
         """Return a better state, by descent on all samples at once."""
         state = state if np.isfinite(state.upper) else state.certified(machine)
+        if is_slow(state, effort) and InteriorPoint().fits(machine, K):
+            return InteriorPoint().step(machine, K, state, effort)
         descent = K.gram.coordinates(np.arange(K.n)).at(K.weights)
-        found = descend(machine, descent, state.coef, state.intercept, next_gap(state, effort), self.max_passes)
+        tol = next_gap(state, effort)
+        found = descend(machine, descent, state.coef, state.intercept, tol, self.max_passes)
+        slow = found.gap > tol and not clock.is_over()
+        final = found.gap >= state.gap and state.n_steps > 0
         return replace(
             state,
             coef=found.a,
             f=found.f,
-            final=found.gap >= state.gap and state.n_steps > 0,
+            final=final and not (slow and InteriorPoint().fits(machine, K)),
             n_steps=state.n_steps + 1,
             exact=True,
             active=K.n,
-            trail=None,
+            trail=Slow() if slow else None,
         )
+
+
+@dataclass(frozen=True)
+class Slow(Trail):
+    """Left where descent did not get as far as it was to."""
+
+
+def is_slow(state: DualState, effort: Effort) -> bool:
+    """Say whether another way is to be taken: descent has got nowhere, or that way has begun."""
+    return effort.sure or isinstance(state.trail, (Slow, Path))
 
 
 def next_gap(state: DualState, effort: Effort) -> float:
@@ -147,24 +164,3 @@ def _repaired_and_certified(machine: Machine, descent: Descent, a: np.ndarray) -
     f = descent.f(a)
     state = DualState(a, f).certified(machine)
     return Descended(a, f, state.intercept, state.gap)
-
-
-def repaired(qp: BoxQP, a: np.ndarray) -> np.ndarray:
-    """Return coefficients that meet Σ a = total, near a: those between their bounds give way, each a share of its room.
-
-    Where they have too little room, the heavier side is scaled down.
-    """
-    off = float(a.sum()) - qp.total
-    if off == 0.0:
-        return a
-    free = (a > qp.lower) & (a < qp.upper) & (a != 0.0)
-    bound = np.minimum(np.abs(a), np.where((a > 0) == (off > 0), np.inf, np.where(off > 0, a - qp.lower, qp.upper - a)))
-    room = np.where(free, bound, 0.0)
-    side = a > 0 if off > 0 else a < 0
-    heavy = abs(float(a[side].sum()))
-    out = a.copy()
-    if room.sum() > abs(off):
-        out -= off * room / room.sum()
-    elif heavy > abs(off) and ((qp.lower <= 0) & (qp.upper >= 0))[side].all():
-        out[side] *= 1.0 - abs(off) / heavy
-    return qp.feasible(out)

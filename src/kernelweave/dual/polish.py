@@ -110,3 +110,24 @@ def _with_exact_sum(qp: BoxQP, coef: np.ndarray) -> np.ndarray:
     if 0 < abs(slip) < room[widest] and abs(slip) < 0.5 * abs(coef[widest]):
         coef[widest] += slip
     return coef
+
+
+def repaired(qp: BoxQP, a: np.ndarray) -> np.ndarray:
+    """Return coefficients that meet Σ a = total, near a: those between their bounds give way, each a share of its room.
+
+    Where they have too little room, the heavier side is scaled down.
+    """
+    off = float(a.sum()) - qp.total
+    if off == 0.0:
+        return a
+    free = (a > qp.lower) & (a < qp.upper) & (a != 0.0)
+    bound = np.minimum(np.abs(a), np.where((a > 0) == (off > 0), np.inf, np.where(off > 0, a - qp.lower, qp.upper - a)))
+    room = np.where(free, bound, 0.0)
+    side = a > 0 if off > 0 else a < 0
+    heavy = abs(float(a[side].sum()))
+    out = a.copy()
+    if room.sum() > abs(off):
+        out -= off * room / room.sum()
+    elif heavy > abs(off) and ((qp.lower <= 0) & (qp.upper >= 0))[side].all():
+        out[side] *= 1.0 - abs(off) / heavy
+    return qp.feasible(out)
