@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from kernelweave.kernels import RBF, Frozen, Laplacian, Linear, Polynomial, Precomputed, per_feature
+from kernelweave.kernels import RBF, Frozen, Laplacian, Linear, LowRank, Polynomial, Precomputed, per_feature
 
 #: Data that every expression below can read: a table-like dict of columns, and ids.
 N_COLUMNS = 4
@@ -48,7 +48,8 @@ def _grown(kernels, on):
 
 
 def _printable(kernels):
-    return _grown(kernels, any_columns) | kernels.map(per_feature)
+    low = st.tuples(kernels, st.integers(1, 900)).map(lambda p: LowRank(*p))
+    return _grown(kernels, any_columns) | kernels.map(per_feature) | low
 
 
 #: Any expression at all, to be printed and read.

@@ -121,8 +121,8 @@ def test_conjugate_gradients_and_a_start_on_some(data, monkeypatch):
         assert found.objective_ == pytest.approx(wanted.objective_, rel=1e-5)
 
 
-@pytest.mark.parametrize("C", [1e-6, 1e6])
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("C", [1e-6, 1e2, 1e6])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "hinge"])
 def test_any_cost(C, loss, data):
     X, y, _ = data
     assert MKLClassifier(Linear(), loss=loss, C=C).fit(X, y).converged_

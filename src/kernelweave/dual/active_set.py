@@ -12,7 +12,8 @@ from ..losses import BoxQP
 from ..parallel import blocks
 from .base import UNLIMITED, DualState, Effort, Machine, Trail
 from .chunking import Chunking
-from .coordinate import FAR, SHARE, Coordinate, descend, next_gap
+from .coordinate import FAR, SHARE, Coordinate, Slow, descend, is_slow, next_gap
+from .interior import InteriorPoint
 from .rows import row_bytes, rows_pay, solve_by_rows
 from .smo import scores
 
@@ -62,6 +63,8 @@ class ActiveSet(Coordinate):
 
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         state = state if np.isfinite(state.upper) else state.certified(machine)
+        if is_slow(state, effort) and InteriorPoint().fits(machine, K):
+            return self.step_on_all(machine, K, state, effort)
         taken, room = K.gram.bytes, max(effort.bytes, SPARE_BYTES)
         few = min(self._few(K.n), most_samples(taken, K.n, START_BYTES))
         rows = self._next_active(machine.qp, state, few, most_samples(taken, K.n, room))
@@ -80,7 +83,8 @@ class ActiveSet(Coordinate):
             if found.exact:
                 return moved
             if state.gap <= FAR:
-                return replace(moved, f=K.apply(coef), exact=True, trail=None)
+                slow = found.trail if isinstance(found.trail, Slow) else None
+                return replace(moved, f=K.apply(coef), exact=True, trail=slow)
             f = K.gram.apply_about(coef, K.weights)
         f[rows] = found.f
         return replace(moved, f=f, exact=False, trail=Screened(rows))
@@ -91,7 +95,8 @@ class ActiveSet(Coordinate):
         """Return the machine of some samples, by descent."""
         descent, tol = K.gram.coordinates(rows).at(K.weights), next_gap(state, effort)
         found = descend(machine, descent, state.coef[rows], state.intercept, tol, self.max_passes, state.n_steps)
-        return DualState(found.a, found.f, found.intercept)
+        slow = Slow() if found.gap > tol and not clock.is_over() else None
+        return DualState(found.a, found.f, found.intercept, trail=slow)
 
     def _by_rows(self, machine: Machine, K: Combined, state: DualState, rows: np.ndarray, effort: Effort) -> DualState:
         """Return the machine of some samples, or of all, by SMO on rows."""

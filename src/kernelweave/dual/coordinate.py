@@ -12,8 +12,9 @@ from ..gram import Combined
 from ..gram.coordinates import Descent
 from ..losses import SmoothLoss
 from ..memory import readable
-from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, repaired
+from .base import UNLIMITED, DualSolver, DualState, Effort, Machine, Trail, repaired
 from .chunking import Chunking
+from .interior import InteriorPoint, Path
 
 #: Visits between two looks at the keyboard: a tenth of a second.
 BURST = 10_000
@@ -79,18 +80,33 @@ class Coordinate(DualSolver):
     def step_on_all(self, machine: Machine, K: Combined, state: DualState, effort: Effort) -> DualState:
         """Return a better state, by descent on all samples at once."""
         state = state if np.isfinite(state.upper) else state.certified(machine)
+        if is_slow(state, effort) and InteriorPoint().fits(machine, K):
+            return InteriorPoint().step(machine, K, state, effort)
         descent = K.gram.coordinates(np.arange(K.n)).at(K.weights)
-        found = descend(machine, descent, state.coef, state.intercept, next_gap(state, effort), self.max_passes)
+        tol = next_gap(state, effort)
+        found = descend(machine, descent, state.coef, state.intercept, tol, self.max_passes)
+        slow = found.gap > tol and not clock.is_over()
+        final = found.gap >= state.gap and state.n_steps > 0
         return replace(
             state,
             coef=found.a,
             f=found.f,
-            final=found.gap >= state.gap and state.n_steps > 0,
+            final=final and not (slow and InteriorPoint().fits(machine, K)),
             n_steps=state.n_steps + 1,
             exact=True,
             active=K.n,
-            trail=None,
+            trail=Slow() if slow else None,
         )
+
+
+@dataclass(frozen=True)
+class Slow(Trail):
+    """Left where descent did not get as far as it was to."""
+
+
+def is_slow(state: DualState, effort: Effort) -> bool:
+    """Say whether another way is to be taken: descent has got nowhere, or that way has begun."""
+    return effort.sure or isinstance(state.trail, (Slow, Path))
 
 
 def next_gap(state: DualState, effort: Effort) -> float:

@@ -14,6 +14,8 @@ from .polish import polish
 
 #: More samples than this are left to SMO: a factor of their matrix takes too long.
 MAX_SAMPLES = 3000
+#: And more numbers, of samples that are vectors, or more multiplications of an iteration.
+MAX_NUMBERS, MAX_WORK = 5e7, 5e10
 #: Multiplications of one step, about: a second or so.
 STEP_WORK = 1e10
 #: Iterations after which the path is left as it is: some thirty are what it takes.
@@ -62,8 +64,11 @@ def is_open(qp: BoxQP) -> bool:
 
 
 def can_factor(K: Combined) -> bool:
-    """Say whether the matrix is at hand, and small enough for a factor."""
-    return K.matrix is not None and K.n <= MAX_SAMPLES
+    """Say whether the matrix is at hand, and small enough for a factor; or vectors, which are one."""
+    if K.matrix is not None:
+        return K.n <= MAX_SAMPLES
+    vectors = None if K.gram is None else K.gram.vectors(K.weights)
+    return vectors is not None and K.n * vectors.size <= MAX_NUMBERS and K.n * vectors.size**2 <= MAX_WORK
 
 
 @dataclass(frozen=True)
@@ -237,6 +242,8 @@ def _longest_step(
 
 def low_rank(K: Combined, centred: bool) -> np.ndarray:
     """Return Z with Z Z' = K, or K centred, by pivots until nothing but rounding is left: (n, rank)."""
+    if K.matrix is None:
+        return np.asarray(K.gram.vectors(K.weights).rows(whole=not centred))
     A = K.factor * np.asarray(K.matrix, dtype=np.float64)
     if centred:
         means = A.mean(axis=0)

@@ -64,6 +64,12 @@ class Vectors:
         """Return some of the samples."""
         return Factor(self.embedding.table[rows] * self.roots)
 
+    def rows(self, whole: bool) -> np.ndarray:
+        """Return the vectors of all samples, with their middle where whole, but for columns that weigh nothing."""
+        used = np.flatnonzero(self.roots)
+        added = self.embedding.middle[used] if whole else 0.0
+        return (self.embedding.table[:, used] + added) * self.roots[used]
+
     def second(self, share: np.ndarray) -> np.ndarray:
         """Return Σ_i share_i z_i z_i', (size, size)."""
         return self.embedding.second(share) * np.outer(self.roots, self.roots)
