@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,39 +12,56 @@ import numpy as np
 REPEATS, LEVEL = 1000, 0.95
 #: With fewer groups than this in a fold, drawing whole groups says little.
 FEWEST_GROUPS = 5
+#: Numbers that are held at a time.
+BLOCK_NUMBERS = 1 << 22
 
-Measure = Callable[[np.ndarray, np.ndarray], float]
-
-
-def auroc(positive: np.ndarray, decision: np.ndarray) -> float:
-    """Return the chance that a positive scores higher than a negative; half of it where they tie."""
-    from scipy.stats import rankdata
-
-    n = int(positive.sum())
-    if not 0 < n < len(positive):
-        return float("nan")
-    ranks = rankdata(decision)
-    return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * (len(positive) - n)))
+#: Which samples are positive, their decision values, and how often each of them counts, (repeats, n): one number each.
+Measure = Callable[..., Any]
 
 
-def auprc(positive: np.ndarray, decision: np.ndarray) -> float:
-    """Return the average precision: Σ over thresholds of precision · what the recall grows by."""
-    n = int(positive.sum())
-    if not n:
-        return float("nan")
-    order = np.argsort(-decision, kind="stable")
-    last = np.flatnonzero(np.append(np.diff(decision[order]) != 0, True))  # ties are passed together
-    hits = np.cumsum(positive[order])[last]
-    return float(np.sum(hits / (last + 1) * np.diff(hits, prepend=0)) / n)
+def auroc(positive: np.ndarray, decision: np.ndarray, times: np.ndarray | None = None) -> Any:
+    """Return the chance that a positive scores higher than a negative; half of it where they tie.
+
+    With `times`, (repeats, n), samples count as often as each row says, and there is a number for each row.
+    """
+    if times is None:
+        return float(auroc(positive, decision, np.ones((1, len(positive))))[0])
+    hits, misses = _by_value(positive, decision, times)
+    below = np.cumsum(misses, axis=1) - 0.5 * misses
+    return _ratio((hits * below).sum(axis=1), hits.sum(axis=1) * misses.sum(axis=1))
 
 
-def mcc(positive: np.ndarray, decision: np.ndarray) -> float:
+def auprc(positive: np.ndarray, decision: np.ndarray, times: np.ndarray | None = None) -> Any:
+    """Return the average precision: Σ over thresholds of precision · growth of recall; `times` as for `auroc`."""
+    if times is None:
+        return float(auprc(positive, decision, np.ones((1, len(positive))))[0])
+    hits, misses = (part[:, ::-1] for part in _by_value(positive, decision, times))
+    found = np.cumsum(hits, axis=1)
+    precision = found / np.maximum(found + np.cumsum(misses, axis=1), 1e-300)
+    return _ratio((precision * hits).sum(axis=1), hits.sum(axis=1))
+
+
+def mcc(positive: np.ndarray, decision: np.ndarray, times: np.ndarray | None = None) -> Any:
     """Return Matthews' correlation of being positive with a decision value above 0; 0 where one of them is constant."""
+    if times is None:
+        return float(mcc(positive, decision, np.ones((1, len(positive))))[0])
     called = decision > 0
-    tp, fp = float(np.sum(called & positive)), float(np.sum(called & ~positive))
-    fn, tn = float(np.sum(~called & positive)), float(np.sum(~called & ~positive))
+    parts = (called & positive, called & ~positive, ~called & positive, ~called & ~positive)
+    tp, fp, fn, tn = (times[:, part].sum(axis=1) for part in parts)
     spread = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-    return float((tp * tn - fp * fn) / spread) if spread > 0 else 0.0
+    return np.nan_to_num(_ratio(tp * tn - fp * fn, spread))
+
+
+def _by_value(positive: np.ndarray, decision: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many positives and negatives there are at every decision value, by rising value: (repeats, values) each."""
+    order = np.argsort(decision, kind="stable")
+    first = np.flatnonzero(np.append(True, np.diff(decision[order]) != 0))
+    ordered, mark = times[:, order], positive[order]
+    return np.add.reduceat(ordered * mark, first, axis=1), np.add.reduceat(ordered * ~mark, first, axis=1)
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    return np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
 
 
 #: Measures for two classes, by name; the first is the one to choose by.
@@ -80,7 +97,7 @@ def intervals(
     Parameters
     ----------
     folds : sequence of Fold
-    measures : dict of name to function of (positive, decision)
+    measures : dict of name to function of (positive, decision, times)
     repeats : int
     random_state : int or Generator
 
@@ -96,34 +113,40 @@ def intervals(
     """
     rng = np.random.default_rng(random_state)
     whole = all(fold.groups is not None and len(np.unique(fold.groups)) >= FEWEST_GROUPS for fold in folds)
-    draws = [_by_group(fold) if whole else _by_class(fold) for fold in folds]
-    values = np.empty((repeats, len(measures)))
-    for row in values:
-        chosen = [draw(rng) for draw in draws]
-        parts = [(fold.positive[i], fold.decision[i]) for fold, i in zip(folds, chosen, strict=True)]
-        row[:] = [_mean([measure(*part) for part in parts]) for measure in measures.values()]
-    edges = (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)
-    over = "groups" if whole else "samples"
+    values = np.full((len(folds), len(measures), repeats), np.nan)
+    for of_fold, fold in zip(values, folds, strict=True):
+        step = max(1, BLOCK_NUMBERS // max(1, len(fold.positive)))
+        for at in range(0, repeats, step):
+            times = _drawn(fold, whole, min(step, repeats - at), rng)
+            for row, measure in zip(of_fold, measures.values(), strict=True):
+                row[at : at + step] = measure(fold.positive, fold.decision, times)
+    edges, over = (0.5 - LEVEL / 2, 0.5 + LEVEL / 2), "groups" if whole else "samples"
     found = {}
-    for name, column in zip(measures, values.T, strict=True):
-        known = column[np.isfinite(column)]
-        low, high = np.quantile(known, edges) if len(known) else (np.nan, np.nan)
+    for name, columns in zip(measures, values.transpose(1, 0, 2), strict=True):
+        known = ~np.isnan(columns)  # a fold may have lost a class by chance
+        means = _ratio(np.where(known, columns, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
+        means = means[~np.isnan(means)]
+        low, high = np.quantile(means, edges) if len(means) else (np.nan, np.nan)
         found[name] = Interval(float(low), float(high), over)
     return found
 
 
-def _mean(values: list[float]) -> float:
-    """The mean of those that are known: a fold may have lost a class by chance."""
-    known = [value for value in values if value == value]
-    return sum(known) / len(known) if known else float("nan")
+def _drawn(fold: Fold, whole: bool, repeats: int, rng: np.random.Generator) -> np.ndarray:
+    """How often every sample is drawn: by whole groups, or one by one within each class; (repeats, n)."""
+    out = np.zeros((repeats, len(fold.positive)))
+    if whole:
+        _, numbers = np.unique(np.asarray(fold.groups), return_inverse=True)
+        return _counts(numbers.max() + 1, repeats, rng)[:, numbers]
+    for part in _classes(fold):
+        out[:, part] = _counts(len(part), repeats, rng)
+    return out
 
 
-def _by_class(fold: Fold) -> Callable[[np.random.Generator], np.ndarray]:
-    parts = [np.flatnonzero(fold.positive), np.flatnonzero(~fold.positive)]
-    return lambda rng: np.concatenate([part[rng.integers(0, len(part), len(part))] for part in parts if len(part)])
+def _classes(fold: Fold) -> Iterator[np.ndarray]:
+    return (part for part in (np.flatnonzero(fold.positive), np.flatnonzero(~fold.positive)) if len(part))
 
 
-def _by_group(fold: Fold) -> Callable[[np.random.Generator], np.ndarray]:
-    _, numbers = np.unique(np.asarray(fold.groups), return_inverse=True)
-    members = np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
-    return lambda rng: np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
+def _counts(n: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each of n things is drawn in n draws, (repeats, n)."""
+    drawn = rng.integers(0, n, (repeats, n)) + n * np.arange(repeats)[:, None]
+    return np.bincount(drawn.ravel(), minlength=n * repeats).reshape(repeats, n)
