@@ -30,8 +30,8 @@ class Preset:
 
 PRESETS = {
     "splice": Preset(
-        "WeightedDegree(degree=20)",
-        "windows around a site, all of one length: words of up to 20 letters, each at its place",
+        "WeightedDegree(degree=10, shift=3)",
+        "windows around a site, all of one length: words of up to 10 letters, each at most 3 places off",
     ),
     "promoter": Preset(
         "WeightedDegree(degree=8, shift=8).normalized() + Spectrum(k=4).normalized() + Spectrum(k=6).normalized()",
@@ -91,7 +91,7 @@ def _for_sequences(sequences: Any) -> Kernel:
         return parse(PRESETS["protein"].kernel or "")
     if sequences.alphabet not in (DNA, RNA):
         return parse(PRESETS["text"].kernel or "")
-    return WeightedDegree(degree=20) if sequences.length is not None else Spectrum(k=6).normalized()
+    return WeightedDegree(degree=10, shift=3) if sequences.length is not None else Spectrum(k=6).normalized()
 
 
 def _for_matrix(data: Data) -> Kernel:
