@@ -168,9 +168,9 @@ def test_presets_on_sequences(folder, kw, name):
 
 def test_preset_on_a_column_of_a_table(folder, kw):
     kw("fit", "table.csv", "--target", "outcome", "--preset", "splice", "--columns", "utr", "--output", "a.kw")
-    assert repr(load("a.kw").kernel) == "WeightedDegree(degree=20)"
+    assert repr(load("a.kw").kernel) == "WeightedDegree(degree=10, shift=3)"
     kw("fit", "table.csv", "--target", "outcome", "--preset", "splice", "--id", "name", "--output", "b.kw")
-    assert repr(load("b.kw").kernel) == "WeightedDegree(degree=20).on('utr')"
+    assert repr(load("b.kw").kernel) == "WeightedDegree(degree=10, shift=3).on('utr')"
     message = kw("fit", "table.csv", "--target", "outcome", "--preset", "splice", code=3).stderr
     assert "2 columns of text: name, utr" in message
 

@@ -24,8 +24,8 @@ class Preset:
 
 PRESETS = {
     "splice": Preset(
-        "WeightedDegree(degree=20)",
-        "windows around a site, all of one length: words of up to 20 letters, each at its place",
+        "WeightedDegree(degree=10, shift=3)",
+        "windows around a site, all of one length: words of up to 10 letters, each at most 3 places off",
     ),
     "promoter": Preset(
         "WeightedDegree(degree=8, shift=8).normalized() + Spectrum(k=4).normalized() + Spectrum(k=6).normalized()",

@@ -16,9 +16,9 @@ WORKING_SET, MOST_STEPS = 256, 8
 #: Certificates in a row that may bring nothing.
 MAX_STUCK = 10
 #: Bytes of rows that are kept.
-ROW_BYTES = 2**29
+ROW_BYTES = 5 * 2**27
 #: Rows that are needed, as a share of the samples (measured: 0.2 to 0.8), and what one costs beside the pairs it takes.
-NEEDED, UPDATES = 0.7, 1.5
+NEEDED, UPDATES = 0.6, 1.5
 #: What descent costs in visits to every sample: to begin with, and in passes where C k(x, x) is one; and how those
 #: grow with C k(x, x). Measured on splice sites: 11 passes at 1, 18 at 10, 51 at 126.
 MAKING, PASSES, GROWTH = 4.0, 11.0, 1 / 3

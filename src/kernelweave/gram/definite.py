@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._fast.dense import size_and_skew
 from ..errors import InputError
 from ..kernels import Kernel
 from ..kernels.definite import PSD_TOLERANCE, SINGLE_TOLERANCE, lowest_eigenvalue, some_samples, unproven
@@ -28,6 +27,8 @@ def check_definite(gram: Gram) -> Gram:
 
 
 def _check_term(gram: Gram, m: int, term: Kernel) -> None:
+    from .._fast.dense import size_and_skew
+
     n, one = gram.n, np.ones(1)
     rows = some_samples(n)
     alone, tolerance = _rows_alone(term, gram.X, rows)

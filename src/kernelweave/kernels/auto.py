@@ -194,7 +194,7 @@ def for_sequences(sequences: Any) -> Kernel:
         return parse(PROTEINS)
     if sequences.alphabet not in (DNA, RNA):
         return parse(TEXTS)
-    return WeightedDegree(degree=20) if sequences.length is not None else Spectrum(k=6).normalized()
+    return WeightedDegree(degree=10, shift=3) if sequences.length is not None else Spectrum(k=6).normalized()
 
 
 def _summands(kernel: Kernel) -> list[Kernel]:
