@@ -111,11 +111,13 @@ def test_rows_of_a_parted_plan_are_those_that_are_drawn():
     X, budget = samples(400), 4_000_000
     rows = plan(WORDS + LISTED + NUMBERS, X, budget).rows
     grams = [row.make() for row in rows]
-    assert [type(gram).__name__ for gram in grams] == ["LinaddGram", "FeatureGram", "CachedGram"]
+    assert [type(gram).__name__ for gram in grams] == ["LinaddGram", "FeatureGram", "TiledGram"]
     for row, gram in zip(rows[:2], grams, strict=False):
         told = row.why.split("; ")[1]
         assert re.search(rf"{type(gram).__name__} +{row.how} +{told}", drawn)
-    assert re.search(rf"some samples at a time ─+→ CachedGram +{rows[2].how}", drawn)
+    assert re.search(rf"some samples at a time ─+→ TiledGram +{rows[2].how}", drawn)
+    (other,) = plan(NUMBERS * NUMBERS, X, 10**6).rows
+    assert re.search(rf"CachedGram +{other.how}", drawn), "products have no form that tiles know"
     on_all = plan(WORDS + LISTED + NUMBERS, X, budget, Needs(on_all=True)).rows
     assert on_all[2].how.startswith("matrices"), "of what is left"
     _, *printed = block_with(">>> print(plan(").strip().splitlines()

@@ -24,7 +24,7 @@ PLANS = [
     ("words with shift", 2000),
     ("words, by degree", 500),
     ("words and numbers", 1000),
-    ("shift and matrix", 1000),
+    ("shift and matrix", 1500),
     ("listed, three terms", 2000),
     ("listed, mismatches", 500),
 ]
