@@ -45,7 +45,7 @@ class LowRank(Wrapper):
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
     >>> model = MKLClassifier(LowRank(RBF(0.5), rank=20)).fit(X, X[:, 0] * X[:, 1] > 0)
     >>> model.notes_
-    ['LowRank(RBF(gamma=0.5), rank=20) has 20 landmarks, trace error 0.2 %']
+    ['LowRank(RBF(gamma=0.5), rank=20) has 20 landmarks, trace error 3.8 %']
     """
 
     kernel: Kernel
