@@ -88,3 +88,16 @@ def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
 def upright(part: Any) -> Any:
     """Return plain numbers, one for each sample, as a matrix of one column; anything else as it is."""
     return part[:, None] if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "biuf" else part
+
+
+def object_column(items: Any) -> np.ndarray:
+    """Return any items as a column of objects."""
+    column = np.empty(len(items), dtype=object)
+    column[:] = list(items)
+    return column
+
+
+def listed_labels(labels: tuple[Hashable, ...], limit: int = 8) -> str:
+    """Return the names of columns as a text, the first of them where there are many."""
+    text = ", ".join(repr(name) for name in labels[:limit])
+    return text + (f", ... ({len(labels)} in all)" if len(labels) > limit else "")

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .categories import CATEGORIES, category_names
 from .errors import InputError, InputTypeError
-from .matrices import check_sound, column_numbers, finite_matrix, upright
+from .matrices import check_sound, column_numbers, finite_matrix, listed_labels, object_column, upright
 
 if TYPE_CHECKING:
     from .sequences import Alphabet, SequenceSet
@@ -238,7 +238,7 @@ class TableViews(Views):
             return self.labels.index(name)
         if isinstance(name, (int, np.integer)) and -len(self.labels) <= name < len(self.labels):
             return int(name) % len(self.labels)
-        raise InputError(f"The table has no column {name!r}; it has {_listed_labels(self.labels)}.")
+        raise InputError(f"The table has no column {name!r}; it has {listed_labels(self.labels)}.")
 
     def rows(self, index: np.ndarray) -> Views:
         index = np.asarray(index)
@@ -256,7 +256,7 @@ class TableViews(Views):
     def column(self) -> Any:
         if len(self.labels) != 1:
             raise InputError(
-                f"One column is needed here, but the table has {_listed_labels(self.labels)}; choose one with .on(...)."
+                f"One column is needed here, but the table has {listed_labels(self.labels)}; choose one with .on(...)."
             )
         return self._columns()[0].to_native()
 
@@ -282,7 +282,7 @@ class DictViews(Views):
             names = list(columns) if isinstance(columns, (list, tuple)) else [columns]
         for name in names:
             if name not in self.parts:
-                raise InputError(f"There is no view {name!r}; the views are {_listed_labels(self.labels)}.")
+                raise InputError(f"There is no view {name!r}; the views are {listed_labels(self.labels)}.")
         return self.parts[names[0]] if len(names) == 1 else DictViews({name: self.parts[name] for name in names})
 
     def rows(self, index: np.ndarray) -> Views:
@@ -306,7 +306,7 @@ class DictViews(Views):
     def _single(self) -> Views:
         if len(self.parts) != 1:
             raise InputError(
-                f"One view is needed here, but there are {_listed_labels(self.labels)}; choose one with .on(...)."
+                f"One view is needed here, but there are {listed_labels(self.labels)}; choose one with .on(...)."
             )
         return next(iter(self.parts.values()))
 
@@ -363,7 +363,7 @@ def as_views(X: Any) -> Views:
     if isinstance(X, (list, tuple)):
         # any, not all: NumPy would turn a missing value among strings into the text 'nan'
         if any(isinstance(part, (str, bytes)) for part in X):
-            return ArrayViews(_object_column(X))
+            return ArrayViews(object_column(X))
         if X and all(len(getattr(part, "shape", ())) == 2 for part in X):
             return _dict_views(dict(enumerate(X)))
     if isinstance(X, np.ndarray):
@@ -396,17 +396,4 @@ def _through_narwhals(X: Any) -> Views | None:
     wrapped = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(wrapped, nw.DataFrame):
         return TableViews(wrapped)
-    if isinstance(wrapped, nw.Series):
-        return TableViews(wrapped.alias(wrapped.name or "column").to_frame())
-    return None
-
-
-def _object_column(items: Any) -> np.ndarray:
-    column = np.empty(len(items), dtype=object)
-    column[:] = list(items)
-    return column
-
-
-def _listed_labels(labels: tuple[Hashable, ...], limit: int = 8) -> str:
-    text = ", ".join(repr(name) for name in labels[:limit])
-    return text + (f", ... ({len(labels)} in all)" if len(labels) > limit else "")
+    return TableViews(wrapped.alias(wrapped.name or "column").to_frame()) if isinstance(wrapped, nw.Series) else None

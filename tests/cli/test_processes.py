@@ -75,7 +75,8 @@ def _waits_for_input(pid):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_row_10_interrupted_training_leaves_a_checkpoint_and_goes_on(folder, kw, monkeypatch, number):
-    table = ["fit", "table.csv", "--target", "outcome", "--id", "name", "--tol", "1e-6"]
+    kernel = "RBF(1.0).on('age') + Linear().on('gc') + Spectrum(k=2).on('utr')"
+    table = ["fit", "table.csv", "--target", "outcome", "--id", "name", "--tol", "1e-6", "--kernel", kernel]
     before = signal.getsignal(number)
 
     @contextmanager

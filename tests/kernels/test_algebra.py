@@ -9,13 +9,18 @@ from sklearn.base import clone
 
 import strategies
 from kernelweave import RBF, Frozen, InputError, Laplacian, Linear, Polynomial, Precomputed, per_feature
-from kernelweave.kernels import KERNELS, Product, Scaled, Sum
+from kernelweave.kernels import KERNELS, Chi2, Ordinal, Product, Scaled, Sum, Tanimoto
 from kernelweave.testing import check_kernel
 from kernelweave.views import as_views
 
 X = np.random.default_rng(0).normal(size=(8, 4))
 #: How to make one of each kernel that reads something else than numbers, and what it reads.
-EXAMPLES = {Precomputed: (Precomputed(X @ X.T, name="given"), np.arange(8))}
+EXAMPLES = {
+    Precomputed: (Precomputed(X @ X.T, name="given"), np.arange(8)),
+    Chi2: (Chi2(), np.abs(X)),
+    Tanimoto: (Tanimoto(), np.abs(X)),
+    Ordinal: (Ordinal(["low", "middle", "high"]).on(0), np.array([["low"], ["middle"], ["high"], ["low"]] * 2)),
+}
 SEQUENCES = ["".join(row) for row in np.random.default_rng(0).choice(list("ACGT"), (8, 30))]
 
 

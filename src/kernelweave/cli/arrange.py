@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..categories import CATEGORIES
 from ..errors import InputError
 from .data import Data, Reading
 
@@ -77,6 +76,7 @@ def _column(data: Data, name: str, leaves: list[Kernel], how: Reading, alphabet:
     """Return one column as it is to be read, and the rows that were left out for being short."""
     import numpy as np
 
+    from ..categories import CATEGORIES
     from ..sequences import as_sequences
 
     values = data.X[name]

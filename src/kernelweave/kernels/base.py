@@ -109,10 +109,6 @@ class Kernel(Embeddable, BaseEstimator):
         """Whether some of the numbers may be missing."""
         return any(kernel.takes_gaps for kernel in self.inside)
 
-    def made_of(self, inside: tuple[Kernel, ...]) -> Kernel:
-        """Return the same expression with other kernels inside."""
-        return replace(self, kernels=inside) if hasattr(self, "kernels") else replace(self, kernel=inside[0])
-
     def seen(self, X: Views) -> Views:
         """Return the samples as the kernels inside see them."""
         return X
@@ -296,10 +292,6 @@ class Wrapper(Kernel):
     @property
     def inside(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
-
-    def seen(self, X: Views) -> Views:
-        """Return what the kernel inside sees of the samples."""
-        return X
 
     def around(self, kernel: Kernel) -> Kernel:
         """Return the same around another kernel."""

@@ -143,7 +143,9 @@ def replaced(term: Kernel, X: Views | None, make: Callable[[LowRank, Any], Kerne
         return make(term, X)
     seen = None if X is None else term.seen(X)
     inside = tuple(replaced(part, seen, make) for part in term.inside)
-    return term if all(new is old for new, old in zip(inside, term.inside, strict=True)) else term.made_of(inside)
+    if all(new is old for new, old in zip(inside, term.inside, strict=True)):
+        return term
+    return replace(term, kernels=inside) if hasattr(term, "kernels") else replace(term, kernel=inside[0])  # type: ignore[type-var]
 
 
 def low_ranks(term: Kernel) -> Iterator[LowRank]:
