@@ -14,6 +14,8 @@ from .families import Family, is_even
 
 #: Rows that are made in one go, and columns of a product that one thread adds up: a few milliseconds each.
 ROWS, COLUMNS = 64, 1 << 14
+#: Fewer pairs than this are made sooner than threads are started.
+MANY_PAIRS = 4_000_000
 #: How long a pair takes beside one visit of descent to one of the two samples (measured: 1 ns against 2.4 µs).
 PAIR = 1 / 2400
 
@@ -116,6 +118,10 @@ class Pairs(Combined):
         support = np.flatnonzero(coef)
         return self.rows_times(support, coef[support])
 
+    def _threads(self, n_pairs: int) -> int:
+        """Return on how many threads so many pairs are made: it takes a while to start them."""
+        return self.n_jobs if n_pairs > MANY_PAIRS else 1
+
     def _slots_of(self, rows: np.ndarray) -> np.ndarray:
         """Return where rows are kept, once they are; no more of them than there is room for."""
         missing = rows[self._slot[rows] < 0]
@@ -127,6 +133,6 @@ class Pairs(Combined):
         def make(part: slice) -> None:
             self._write(missing[part], None, kept[part])
 
-        for_blocks(make, len(missing), ROWS, self.n_jobs)
+        for_blocks(make, len(missing), ROWS, self._threads(len(missing) * self.n))
         self._slot[missing], self._next = np.arange(target.start, target.stop), target.stop
         return self._slot[rows]
