@@ -100,7 +100,7 @@ def make(seed):
     if task == "one_class":
         estimator = MKLOneClass(sum(kernels), nu=float(rng.uniform(1.5 / max(n, 3), 0.9)), **settings)
     elif task == "regression":
-        estimator = MKLRegressor(sum(kernels), loss=given, C=_cost(rng, wrong), **settings)
+        estimator = MKLRegressor(sum(kernels), loss=given, C=_cost(rng, wrong), scaling_y=None, **settings)
         if name == "epsilon_insensitive":
             estimator.epsilon = loss.epsilon
     else:
