@@ -67,7 +67,7 @@ def test_bounds_hold_for_the_kernel_in_double_precision(tol):
 def test_regression_of_many_samples():
     X, _ = noisy(3200)
     y = np.sin(X[:, 0]) + 0.1 * X[:, 1]
-    model = MKLRegressor(RBF(0.3), C=1.0, epsilon=0.1, tol=1e-5, scaling=None).fit(X, y)
+    model = MKLRegressor(RBF(0.3), C=1.0, epsilon=0.1, tol=1e-5, scaling=None, scaling_y=None).fit(X, y)
     other = SVR(C=1.0, gamma=0.3, epsilon=0.1, tol=1e-6).fit(X, y)
     np.testing.assert_allclose(model.predict(X), other.predict(X), atol=2e-2)
     assert model.gap_ <= 1e-5

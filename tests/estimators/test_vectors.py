@@ -54,7 +54,7 @@ def test_classifiers_are_those_of_scikit_learn(loss, data):
 
 def test_regression_is_that_of_scikit_learn(data):
     X, _, target = data
-    model = MKLRegressor(Linear(), loss="squared", scaling=None, tol=1e-9).fit(X, target)
+    model = MKLRegressor(Linear(), loss="squared", scaling=None, scaling_y=None, tol=1e-9).fit(X, target)
     peer = Ridge(alpha=0.5).fit(X, target)
     assert model.objective_ == pytest.approx(objective(Squared(), X, target, peer.coef_, 0.0), rel=1e-9)
     np.testing.assert_allclose(model.predict(X[:50]), peer.predict(X[:50]), rtol=1e-6)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from kernelweave import RBF, Frozen, InputError, Laplacian, Linear, LowRank, Polynomial, Spectrum, per_feature
 from kernelweave._fast.coordinate import read_all
-from kernelweave.gram import DenseFeatureGram, DenseGram, Needs, StackedGram, bind
+from kernelweave.gram import DenseFeatureGram, DenseGram, Needs, StackedGram, TiledGram, bind
 from kernelweave.gram.rounding import exact_apply, safe_quad
 from kernelweave.kernels.low_rank import with_landmarks
 from kernelweave.testing import check_gram
@@ -61,9 +61,9 @@ def many(n=3200):
 def test_the_plan_takes_vectors_where_they_are_quicker():
     assert isinstance(bind(Linear() + Polynomial(degree=2), many()), DenseFeatureGram)
     assert isinstance(bind(Linear(), many(500)), DenseGram), "small matrices are as good"
-    assert isinstance(bind(Linear(), many(), needs=Needs(vectors=False)), DenseGram)
-    assert isinstance(bind(Linear() + RBF(1.0), many()), DenseGram), "one more matrix costs little"
-    beside = bind(Linear() + RBF(1.0), many(), memory="90MB")
+    assert isinstance(bind(Linear(), many(), needs=Needs(vectors=False)), TiledGram)
+    assert isinstance(bind(Linear() + RBF(1.0), many()), TiledGram), "one more product costs little"
+    beside = bind(Linear() + RBF(1.0) * RBF(2.0), many(), memory="90MB")
     assert isinstance(beside, StackedGram), "where matrices do not fit, vectors do"
     assert isinstance(beside.grams[0], DenseFeatureGram)
     numbers = sparse.csr_array(sparse.random(3200, 50, 0.1, random_state=0))

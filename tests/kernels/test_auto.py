@@ -56,7 +56,7 @@ def test_every_kind_gets_its_kernel_and_the_rest_is_said():
     assert "RBF(gamma=0.25).standardized(missing='expected').on(['age', 'dose', 'smokes', 'day'])" in text
     for part in ("Categorical().on('colour')", "Ordinal().on('size')", "BagOfWords().normalized().on('note')"):
         assert part in text
-    assert "WeightedDegree(degree=20).on('dna')" in text
+    assert "WeightedDegree(degree=10, shift=3).on('dna')" in text
     assert "Periodic(period=7.0).on('day')" in text
     assert "Periodic(period=365.25).on('day')" in text
     assert not any(f"'{name}'" in text for name in ("same", "id", "key"))
@@ -128,7 +128,7 @@ def test_views_side_by_side():
 
 def test_sequences_alone():
     model = MKLClassifier().fit(COLUMNS["dna"], Y)
-    assert repr(model.base_kernel_) == "WeightedDegree(degree=20)"
+    assert repr(model.base_kernel_) == "WeightedDegree(degree=10, shift=3)"
     proteins = ["".join(np.random.default_rng(i).choice(list("ACDEFGHIKLMNPQRSTVWY"), 20 + i % 5)) for i in range(30)]
     assert "Mismatch" in repr(Auto().chosen(as_views(proteins))[0])
 

@@ -56,14 +56,17 @@ def solve_by_rows(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, t
     """
     solver, stuck = _Turns(WORKING_SET), 0
     best = state = DualState(a, f).certified(machine)
-    while best.gap > tol and stuck < MAX_STUCK and not state.final and not clock.is_over():
+    while best.gap > tol and stuck < MAX_STUCK and not state.final:
         for _ in range(_steps_until_a_look(state.gap, tol)):
-            state = solver.advance(machine.qp, K, state)
+            with clock.until(np.inf):  # it takes a tenth of a second, and would be lost
+                state = solver.advance(machine.qp, K, state)
             if state.final or clock.is_over():
                 break
         state = state.certified(machine)
         stuck = 0 if state.gap < 0.99 * best.gap else stuck + 1
         best = state if state.gap < best.gap else best
+        if clock.is_over():  # after one look at the least: a machine on its way is better than none
+            break
     return best
 
 

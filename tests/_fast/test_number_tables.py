@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelweave._fast.coordinate import visit, visit_table
-from kernelweave._fast.rows import table_squares, table_sums, table_times
+from kernelweave._fast.number_tables import table_squares, table_sums, table_times
 from kernelweave.gram import DenseFeatureGram
 from kernelweave.kernels import Linear
 from kernelweave.views import as_views
