@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import InputError
 from .explicit import check_key, single_letters
+from .pair_rules import PairRule
 from .profiles import Profile, wildcard_weights
 from .strings import whole_number
 from .values import many
@@ -74,11 +75,17 @@ class Mismatch(WordPairKernel):
         k, m = self._sizes()
         return [shared_neighbours(k, m, size, d) for d in range(k + 1)]
 
+    def rule(self, alphabet: Alphabet) -> PairRule:
+        self._bits(alphabet)  # before a profile of very long words is computed
+        return super().rule(alphabet)
+
+    def _bits(self, alphabet: Alphabet) -> int:
+        return check_key(self, self._sizes()[0], alphabet, "lists words as numbers: it")
+
     def parts(self, alphabet: Alphabet, degree: int | None = None) -> list[tuple[float, Vocabulary]]:
         from .._fast.features import mismatch_keys
 
-        k, m = self._sizes()
-        bits = check_key(self, k, alphabet, "lists words as numbers: it")
+        (k, m), bits = self._sizes(), self._bits(alphabet)
         n_neighbours = sum(comb(k, i) * (alphabet.size - 1) ** i for i in range(m + 1))
         if n_neighbours > MAX_NEIGHBOURS:
             raise InputError(
