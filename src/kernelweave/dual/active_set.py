@@ -127,7 +127,7 @@ class ActiveSet(Coordinate):
         climb, fall = scores(qp, state.coef, state.f)
         pull = np.maximum(climb - state.intercept, state.intercept - fall)
         pull[support] = np.inf
-        size = float(np.abs(qp.linear).max()) + qp.l1
+        size = float(np.abs(qp.linear).max()) + qp.l1 or float(np.abs(state.f).max())  # one class has no targets
         limit = int(max(GROWTH * max(before, len(support)), few))
         limit = max(min(limit, most), len(support) + min(few, limit) // 4)
         near = np.flatnonzero(pull > -MARGIN * size)
