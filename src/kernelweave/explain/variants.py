@@ -241,13 +241,9 @@ def variant_effects(
     strict : bool
         Whether a REF that is not what the genome has there is an error.
     **options
-        window : int or None
-            Letters around a variant, for models without a length of their own.
-        combine : {"max", "sum", "mean"}
-            Over windows, and over strands.
-        strands : {"auto", "both", "+", "-"}
-        label : class label, where there are more than two
-        n_jobs : int
+        `window`, letters around a variant for models without a length of their own; `combine`, one of "max", "sum" and
+        "mean", over windows and over strands; `strands`, one of "auto", "both", "+" and "-"; `label`, a class where there
+        are more than two; `n_jobs`.
 
     Returns
     -------

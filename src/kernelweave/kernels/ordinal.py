@@ -16,9 +16,9 @@ from .categorical import CategoryKernel
 
 @dataclass(eq=False, repr=False)
 class Ordinal(CategoryKernel):
-    """k(x, y) = 1 − |rank x − rank y| / (number of levels − 1), and 0 where one is missing or unknown.
+    """k(x, y) = 1 − abs(rank(x) − rank(y)) / (number of levels − 1), and 0 where one is missing or unknown.
 
-    min(i, j) + min(m − i, m − j) = m − |i − j|, and each minimum is positive semi-definite, so the kernel is.
+    min(i, j) + min(m − i, m − j) = m − abs(i − j), and each minimum is positive semi-definite, so the kernel is.
 
     Parameters
     ----------
