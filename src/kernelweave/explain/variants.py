@@ -242,8 +242,8 @@ def variant_effects(
         Whether a REF that is not what the genome has there is an error.
     **options
         `window`, letters around a variant for models without a length of their own; `combine`, one of "max", "sum" and
-        "mean", over windows and over strands; `strands`, one of "auto", "both", "+" and "-"; `label`, a class where there
-        are more than two; `n_jobs`.
+        "mean", over windows and over strands; `strands`, one of "auto", "both", "+" and "-"; `label`, a class where
+        there are more than two; `n_jobs`.
 
     Returns
     -------

@@ -16,9 +16,9 @@ from .vectors import VectorKernel, absolute_distances, dots
 class Tanimoto(VectorKernel):
     """k(x, y) = Σ_c min(x_c, y_c) / Σ_c max(x_c, y_c): what is shared of all there is, and 1 for two empty ones.
 
-    Of columns of 0 and 1, such as the fingerprints of molecules, it is the Jaccard index of sets, what both have of what any has; of counts
-    its min-max form. Positive semi-definite: Σ min is, and 1 / Σ max = 1 / (Σ x + Σ y − Σ min) is a limit of sums of
-    powers of it (Ralaivola et al. 2005).
+    Of columns of 0 and 1, such as the fingerprints of molecules, it is the Jaccard index of sets: what both have, of
+    what either has. Of counts it is the min-max form of that. Positive semi-definite: Σ min is, and 1 / Σ max =
+    1 / (Σ x + Σ y − Σ min) is a limit of sums of powers of it (Ralaivola et al. 2005).
     """
 
     definite = True
