@@ -269,7 +269,8 @@ LEARNING = grouped(
                  help="What is learned.  [default: seen from the target]"),
     click.option("--loss", cls=NamedOption, type=Named("loss", "losses", "LOSSES"), metavar="NAME",
                  help="What an error costs: {names}; with parameters as in 'smooth_hinge(sigma=3)'."),
-    click.option("--epsilon", type=float, help="Regression: how far off is no error, as a share of the target's spread."),
+    click.option("--epsilon", type=float,
+                 help="Regression: how far off is no error, as a share of the target's spread."),
     click.option("--nu", type=float, default=0.1, show_default=True, help="One-class: share that may lie outside."),
     click.option("--norm", cls=NamedOption, type=NormText("norm", "norms", "NORMS", ["auto"]),
                  help="Weights: 1 keeps few terms, a number above 1 keeps all, fixed learns none, auto chooses; or one "
