@@ -148,6 +148,16 @@ def test_percentiles(genome):
     assert np.quantile(share, 0.95) > 85
 
 
+def test_alleles_of_any_length_are_compared(genome):
+    letters, sequences = genome
+    model = fitted(Spectrum(k=3), None)
+    ref = letters["chr1"][59].upper()
+    long = [("chr1", 60, ref, ref + "GATC" * size) for size in (3, 4, 8, 20)]
+    found = variant_effects(model, long, sequences, background=20)
+    assert np.isfinite(found["delta"]).all()
+    assert ((found["percentile"] >= 0) & (found["percentile"] <= 100)).all()
+
+
 def test_tables_of_every_kind_and_what_is_skipped(genome):
     letters, source = genome
     model = fitted(Spectrum(k=3), None)

@@ -19,7 +19,8 @@ from .tables import Table
 BLOCK_LETTERS = 1 << 21
 #: Random variants that a variant is compared with.
 BACKGROUND = 1000
-#: First sizes of the classes in which alleles are compared: 0, 1, 2-3, 4-7, 8-15, 16 and more.
+#: First sizes of the classes in which alleles are compared: 0, 1, 2-3, 4-7, 8-15, 16 and more; and the end of what is
+#: drawn of the last.
 SIZES = (0, 1, 2, 4, 8, 16, 32)
 
 #: Why an allele has no score, by what is counted.
@@ -141,7 +142,7 @@ class VariantModel:
         at, flank = before + shared, self.scorer.flank
         after = at + len(short_ref)
         left, right = around[max(0, at - flank) : at], around[after : after + flank]
-        sizes = np.searchsorted(SIZES, (len(short_ref), len(short_alt)), side="right") - 1
+        sizes = np.searchsorted(SIZES[:-1], (len(short_ref), len(short_alt)), side="right") - 1
         return [left + short_ref + right, left + short_alt + right], (int(sizes[0]), int(sizes[1]))
 
     def _scores(self, texts: list[bytes]) -> np.ndarray:
