@@ -167,6 +167,7 @@ def test_index_goes_to_the_cache_where_the_folder_is_read_only(tmp_path, monkeyp
         (b">a\rAC\r>b\rGG\r", "CR alone"),
         (b"\xef\xbb\xbf>a\nAC\n", "byte order mark"),
         (b">a\nA\0C\n", "NUL bytes"),
+        (b">a\nACGT\n> \r\nACGT\nAC\nACGT\n", "lines of '' differ in length"),
     ],
 )
 def test_files_without_an_index(data, message, tmp_path):

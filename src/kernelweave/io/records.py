@@ -73,7 +73,7 @@ class Batch:
 
 def id_of(header: str) -> str:
     """Return the first word of a header."""
-    return header.split(None, 1)[0] if header else ""
+    return header.split(None, 1)[0] if header.strip() else ""
 
 
 def read_batches(source: Source, block_size: int = BLOCK) -> Iterator[Batch]:
