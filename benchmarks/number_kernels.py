@@ -142,7 +142,7 @@ def noisy() -> None:
 
 
 def terms() -> None:
-    """Widths on single columns, 10,000 of them, on 500 rows."""
+    """Widths on single columns, and on sets of columns drawn at random, of 500 rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 50))
     y = np.sign(X[:, 0] + X[:, 1] ** 2 - 1 + 0.5 * X[:, 2] * X[:, 3] + 0.3 * rng.normal(size=500))
@@ -150,6 +150,15 @@ def terms() -> None:
         kernel = add_all([RBF(float(g)).on(c) for c in range(50) for g in np.logspace(-3, 2, n_terms // 50)])
         ours, model = seconds_of(MKLClassifier(kernel, memory="1GB").fit, X, y)
         print(f"\n{n_terms:6d} terms on 500 rows: {ours:.1f} s, gap {model.gap_:.1e}", flush=True)
+    for n_terms in (20_000, 100_000):
+        sets = [rng.choice(50, rng.integers(1, 6), replace=False).tolist() for _ in range(n_terms // 20)]
+        kernel = add_all([RBF(float(g)).on(columns) for columns in sets for g in np.logspace(-3, 1, 20)])
+        ours, model = seconds_of(MKLClassifier(kernel, memory="2GB", tol=1e-2).fit, X, y)
+        print(
+            f"{n_terms:6d} terms on sets of columns: {ours:.1f} s, gap {model.gap_:.1e}, peak of the process "
+            f"{memory_peak():.2f} GB",
+            flush=True,
+        )
 
 
 def predict() -> None:
