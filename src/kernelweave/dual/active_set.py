@@ -9,7 +9,6 @@ import numpy as np
 from .. import clock
 from ..gram import SPARE_BYTES, Bytes, Combined
 from ..losses import BoxQP
-from ..parallel import blocks
 from .base import UNLIMITED, DualState, Effort, Machine, Trail
 from .chunking import Chunking
 from .coordinate import FAR, SHARE, Coordinate, Slow, descend, is_slow, next_gap
@@ -25,8 +24,6 @@ START_BYTES = 2**28
 GROWTH = 3.0
 #: A sample at a bound stays active while the pull that holds it there is below this share of the targets' size.
 MARGIN = 0.2
-#: Samples whose values are made anew at a time.
-NEW = 1_000
 
 
 @dataclass(frozen=True)
@@ -144,10 +141,8 @@ def _values_of(K: Combined, state: DualState, rows: np.ndarray) -> np.ndarray:
     """Return K coef of some samples, where the state has it only of some, and of others about."""
     f = state.f[rows]
     if isinstance(state.trail, Screened):
-        support, new = np.flatnonzero(state.coef), np.flatnonzero(~np.isin(rows, state.trail.rows))
-        for part in blocks(len(new), NEW):
-            # not by BLAS, whose last bits depend on its threads
-            f[new[part]] = np.einsum("ij,j", K.block(rows[new[part]], support), state.coef[support])
+        new = np.flatnonzero(~np.isin(rows, state.trail.rows))
+        f[new] = K.gram.apply(state.coef, K.weights, K.gram.X.rows(rows[new]))
     return f
 
 

@@ -66,7 +66,7 @@ class LinaddGram(Gram):
         self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
         self._room: np.ndarray | None = None
-        self.held = Held(coordinates=frozenset({"features"}), words=True)
+        self.held = Held(coordinates=frozenset({"features"}), words=True, blas=False)
 
     @classmethod
     def takes(cls, term: Kernel, X: Views) -> bool:

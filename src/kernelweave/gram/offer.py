@@ -93,6 +93,8 @@ class Held:
     most_set: float = np.inf
     #: Samples that a solver of second order may take a matrix of where none is held.
     second_order: int = SECOND_ORDER
+    #: True where products of many samples are those of BLAS, which then has threads of its own.
+    blas: bool = True
 
     @property
     def sets(self) -> bool:
@@ -116,6 +118,7 @@ class Held:
             tuple(int(first) + m for part, first in zip(parts, firsts, strict=False) for m in part.single),
             tuple(int(first) + m for part, first in zip(parts, firsts, strict=False) for m in part.rough),
             second_order=min(part.second_order for part in parts),
+            blas=any(part.blas for part in parts),
         )
 
 

@@ -12,10 +12,11 @@ from ..views import Views
 from .base import Combined
 from .families import Family, is_even
 
-#: Rows that are made in one go, and columns of a product that one thread adds up: a few milliseconds each.
-ROWS, COLUMNS = 64, 1 << 14
-#: Fewer pairs than this are made sooner than threads are started.
-MANY_PAIRS = 4_000_000
+#: Rows that are made in one go, all columns of them or some; and columns of a product that one thread adds up: a
+#: millisecond or less.
+ROWS, BLOCK_ROWS, COLUMNS = 16, 64, 1 << 11
+#: Fewer pairs than this are made, and fewer values of rows added up, sooner than another thread takes part.
+MANY_PAIRS, MANY_VALUES = 50_000, 400_000
 #: How long a pair takes beside one visit of descent to one of the two samples (measured: 1 ns against 2.4 µs).
 PAIR = 1 / 2400
 
@@ -84,10 +85,10 @@ class Pairs(Combined):
         """Return K[rows, cols]: quicker made than gathered."""
         out = np.empty((len(rows), len(cols)))
         for_blocks(
-            lambda part: self._write(rows if len(rows) <= ROWS else rows[part], cols, out[part]),
+            lambda part: self._write(rows if len(rows) <= BLOCK_ROWS else rows[part], cols, out[part]),
             len(rows),
-            ROWS,
-            self.n_jobs,
+            BLOCK_ROWS,
+            self._threads(len(rows) * len(cols)),
         )
         return out
 
@@ -110,7 +111,7 @@ class Pairs(Combined):
             def add(part: slice, slots: np.ndarray = slots, change: np.ndarray = change) -> None:
                 add_rows(self._kept, slots, change, part.start, part.stop, out)
 
-            for_blocks(add, self.n, COLUMNS, self.n_jobs)
+            for_blocks(add, self.n, COLUMNS, self.n_jobs if len(some) * self.n > MANY_VALUES else 1)
         return out
 
     def apply(self, coef: np.ndarray) -> np.ndarray:
