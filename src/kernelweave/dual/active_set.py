@@ -8,12 +8,13 @@ import numpy as np
 
 from .. import clock
 from ..gram import SPARE_BYTES, Bytes, Combined
+from ..gram.pair_rows import row_room
 from ..losses import BoxQP
 from .base import UNLIMITED, DualState, Effort, Machine, Trail
 from .chunking import Chunking
 from .coordinate import FAR, SHARE, Coordinate, Slow, descend, is_slow, next_gap
 from .interior import InteriorPoint
-from .rows import row_bytes, rows_pay, solve_by_rows
+from .rows import rows_pay, solve_by_rows
 from .smo import scores
 
 #: Up to so many samples all of them are active from the start; of more, so many are to begin with.
@@ -53,6 +54,7 @@ class ActiveSet(Coordinate):
     """
 
     name = "active_set"
+    by_rows = (ALL, int(GROWTH * START))
 
     def __init__(self, n_start: int = START, max_passes: int = 60) -> None:
         super().__init__(max_passes)
@@ -102,7 +104,7 @@ class ActiveSet(Coordinate):
         tol, dtype = (
             (max(effort.gap, SHARE * state.gap), np.float64) if whole else (next_gap(state, effort), np.float32)
         )
-        pairs = K.gram.pairs(rows, K.weights, row_bytes(effort), dtype)
+        pairs = K.gram.pairs(rows, K.weights, row_room(effort.bytes), dtype)
         found = solve_by_rows(machine, pairs, state.coef[rows], _values_of(K, state, rows), tol)
         if not whole:
             return replace(found, final=False)

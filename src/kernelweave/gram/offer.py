@@ -52,6 +52,9 @@ class Needs:
     tol: float = 0.0
     #: True where the machine may be found from samples that are vectors of a few numbers (`Gram.vectors`).
     vectors: bool = True
+    #: Of up to so many samples the machine may be found by rows of the kernel that are kept (`Gram.pairs`); and where
+    #: there are more, by those of so many at a time.
+    by_rows: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)

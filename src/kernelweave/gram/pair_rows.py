@@ -11,12 +11,16 @@ from ..parallel import for_blocks
 from ..views import Views
 from .base import Combined
 from .families import Family, is_even
+from .offer import Room
 
 #: Rows that are made in one go, all columns of them or some; and columns of a product that one thread adds up: a
 #: millisecond or less.
 ROWS, BLOCK_ROWS, COLUMNS = 16, 64, 1 << 11
 #: Fewer pairs than this are made, and fewer values of rows added up, sooner than another thread takes part.
 MANY_PAIRS, MANY_VALUES = 50_000, 400_000
+#: Bytes of rows that are kept, and the part of the budget that they may take; rows that are needed, as a share of the
+#: samples (measured: 0.2 to 0.8).
+ROW_BYTES, ROW_SHARE, NEEDED = 5 * 2**27, 0.5, 0.6
 #: How long a pair takes beside one visit of descent to one of the two samples (measured: 1 ns against 2.4 µs).
 PAIR = 1 / 2400
 
@@ -54,6 +58,19 @@ def pair_time(family: Family, length: int, weights: np.ndarray) -> float:
     Shifts make both dearer alike.
     """
     return PAIR if is_even(family.table(length, weights)) else np.inf
+
+
+def row_room(budget: float) -> float:
+    """Return how many bytes of rows may be kept where so many are left."""
+    return min(ROW_BYTES, ROW_SHARE * budget)
+
+
+def row_bytes(n: int, room: Room) -> float:
+    """Return the bytes of the rows that a machine of n samples needs."""
+    at_once, some = room.needs.by_rows
+    # rows of some are rounded: what is kept of their machine is coef alone
+    needed = 8.0 * n**2 if n <= at_once else 4.0 * min(n, some) ** 2
+    return min(NEEDED * needed, row_room(room.budget))
 
 
 class Pairs(Combined):
