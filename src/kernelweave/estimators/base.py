@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
@@ -41,6 +42,9 @@ from .verify import is_certain, units_of_targets, verify
 
 #: A cost below this share of the highest is none: it could not change a digit of the objective, but overflow as 1/C.
 NOTHING = 1e-100
+#: Samples from which on BLAS has nothing to do but sums of one number per sample where it makes no other products: its
+#: threads would wait for each other, and keep ours waiting.
+MANY = 8_000
 #: Where the optimum is 0 but for rounding.
 NOTHING_LEARNED = (
     "The optimum is 0: the samples lie around the origin of the kernel's features, and no plane keeps most of them on "
@@ -103,7 +107,7 @@ class BaseMKL(Choosing, BaseEstimator):
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X, self._kernel())
         limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
-        with blas_threads(count_jobs(self.n_jobs)), limited as deadline:
+        with blas_threads(count_jobs(self.n_jobs)), ExitStack() as later, limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
             self.base_kernel_, said = learned_kernel(self._kernel(), X, share)
             kernel, self.widths_ = with_widths(
@@ -112,6 +116,8 @@ class BaseMKL(Choosing, BaseEstimator):
             kernel = with_landmarks(kernel, X)
             listeners.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
             gram = bind(kernel, X, memory=budget, needs=self._needs())
+            if not gram.held.blas and gram.n > MANY:
+                later.enter_context(blas_threads(1))
             norm = self._norm()
             merge = isinstance(norm, Polyhedral)
             terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge, quiet=bool(said))
