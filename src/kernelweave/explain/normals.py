@@ -191,7 +191,7 @@ def word_views(model: Any) -> list[WordView]:
 
 def label_of(path: Path) -> Hashable:
     """Return the name of a view: None where nothing was chosen."""
-    names = tuple(_name(columns) for columns in path)
+    names = tuple(_name(columns) for columns in path if not hasattr(columns, "given"))
     return None if not names else names[0] if len(names) == 1 else names
 
 

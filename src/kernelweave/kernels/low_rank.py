@@ -145,7 +145,12 @@ def replaced(term: Kernel, X: Views | None, make: Callable[[LowRank, Any], Kerne
     inside = tuple(replaced(part, seen, make) for part in term.inside)
     if all(new is old for new, old in zip(inside, term.inside, strict=True)):
         return term
-    return replace(term, kernels=inside) if hasattr(term, "kernels") else replace(term, kernel=inside[0])
+    return rebuilt(term, inside)
+
+
+def rebuilt(term: Kernel, inside: tuple[Kernel, ...]) -> Kernel:
+    """Return a kernel around others than those that it was made of."""
+    return replace(term, kernels=inside) if hasattr(term, "kernels") else term.around(inside[0])
 
 
 def low_ranks(term: Kernel) -> Iterator[LowRank]:
