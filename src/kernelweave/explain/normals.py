@@ -136,6 +136,12 @@ class FreeWords:
         return core.place_weights(starts - sequences.offsets[row], n_places)
 
     @property
+    def worth(self) -> Any:
+        """What every feature counts."""
+        found = self.group.vocabulary.worths()
+        return 1.0 if found is None else found
+
+    @property
     def has_places(self) -> bool:
         """Whether the vocabulary says where its features stand."""
         return self.group.vocabulary.places(self.support.rows(slice(0, 0))) is not None

@@ -15,8 +15,8 @@ from ..estimators import ESTIMATORS
 from ..estimators.base import BaseMKL
 from ..estimators.chosen import kernel_of
 from ..kernels import Kernel, parse
-from ..kernels.if_missing import expecting
 from ..kernels.low_rank import low_ranks
+from ..kernels.states import keepers
 from ..memory import budget_bytes
 from ..views import Views
 from .archive import arrays_budget, read_archive, write_archive
@@ -24,6 +24,7 @@ from .atomic import AtomicFile
 from .model_reader import ATTRIBUTE, PLACED, TRAINING, StoredModel, made_kinds
 from .plain import encode
 from .support import Packer, Request, requests_of
+from .word_counts import pack_counts
 
 #: Steps of the history that are kept, and numbers of the weights on the way: all of them, or none.
 HISTORY_STEPS, HISTORY_NUMBERS = 100, 10_000
@@ -136,7 +137,7 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }
     if manifest["kernel"] != (learned := repr(fitted.kernel)):
         manifest["base_kernel"] = learned
-    for name, kept in (("landmarks", _landmarks), ("references", _references)):
+    for name, kept in (("landmarks", _landmarks), ("references", _references), ("words", pack_counts)):
         found = kept(fitted.terms, used, packer)
         manifest |= {name: found} if found else {}
     support = model.support_.astype(np.min_scalar_type(int(model.support_.max(initial=0))))
@@ -172,7 +173,7 @@ def _references(terms: Sequence[Kernel], used: Iterable[int], packer: Packer) ->
             "data": packer.pack(known.views, _distinct(list(requests_of(one.kernel, known.views)))),
         }
         for m in used
-        for one in expecting(terms[m])
+        for one in keepers(terms[m], "references")
         for known in [one.known]
     ]
 

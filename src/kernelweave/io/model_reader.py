@@ -25,6 +25,7 @@ from .landmarks import kept_landmarks, terms_at
 from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
 from .references import check_references, kept_references, terms_expecting
 from .support import Unpacker
+from .word_counts import kept_counts, terms_counting
 
 #: What is kept of the training, each as the attribute of that name with an underscore.
 TRAINING: dict[str, type] = {"objective": float, "lower_bound": float, "gap": float, "converged": bool}
@@ -59,6 +60,7 @@ class StoredModel:
         base = self.manifest.pop("base_kernel", None)  # of kernels that learned more than weights
         landmarks = self.manifest.pop("landmarks", [])  # of models with LowRank
         references = self.manifest.pop("references", [])  # of models that expect something of missing views
+        words = self.manifest.pop("words", [])  # of models in which rare words count more
         fields(self.manifest, "model.json", **keys)
         if characters(self.manifest) > MAX_CHARACTERS:
             raise damaged("its arrays of strings are too large")
@@ -70,12 +72,14 @@ class StoredModel:
         model.trained_ = self._trained(trained, unpacker)
         support = unpacker.unpack(self.manifest["data"])
         kept, expected = kept_landmarks(landmarks, unpacker), kept_references(references, unpacker)
+        counted = kept_counts(words, unpacker)
         if unpacker.arrays:
             raise damaged(f"nothing uses its array {sorted(unpacker.arrays)[0]!r}")
         self._columns(model, support)
         terms, scales, weights = self._terms(model, support, matrices, n_machines)
         used = np.flatnonzero(weights.any(axis=0)) if len(support) else ()
-        terms = terms_at(terms_expecting(terms, used, expected), used, kept, self.memory)
+        terms = terms_expecting(terms_counting(terms, used, counted), used, expected)
+        terms = terms_at(terms, used, kept, self.memory)
         check_references(terms, used)
         model.restore(terms, scales, weights, support, *machines)
         self._training(model)

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..kernels import Kernel
-from ..kernels.if_missing import IfMissing, References, expecting, with_references
+from ..kernels.if_missing import IfMissing, References
+from ..kernels.states import keepers, with_kept
 from .plain import damaged, fields
 from .support import Unpacker
 
@@ -45,7 +46,7 @@ def terms_expecting(
         return one.at(left.pop(0)[1])
 
     for number in used:
-        out[number] = with_references(out[number], make)
+        out[number] = with_kept(out[number], "references", make)
     if left:
         raise damaged(f"it has references for its term {left[0][0]}, which has no use for them")
     return tuple(out)
@@ -54,7 +55,7 @@ def terms_expecting(
 def check_references(terms: Sequence[Kernel], used: Iterable[int]) -> None:
     """Complain where the kernels of a file cannot read the samples that it has for them."""
     try:
-        sound = all(np.isfinite(one.mean) for number in used for one in expecting(terms[number]))
+        sound = all(np.isfinite(one.mean) for number in used for one in keepers(terms[number], "references"))
     except InputError as error:
         raise damaged(f"its references cannot be read: {str(error).rstrip('.')}") from None
     if not sound:

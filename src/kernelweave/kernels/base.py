@@ -51,6 +51,8 @@ class Kernel(Embeddable, Value):
     learns_width = False
     #: True where a rule for missing views goes to the kernels inside.
     passes_rule = False
+    #: What it keeps of the training samples beside its text: "references" or "words"; see `states`.
+    keeps: str | None = None
     #: What else the kernels inside are seen through.
     inner_path: Path = ()
     _binds = ATOM

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -13,7 +11,7 @@ from ..errors import InputError
 from ..presence import Gapped, there
 from ..views import Views
 from .base import ATOM, Kernel, Wrapper, bracketed
-from .low_rank import rebuilt
+from .states import rebuilt
 from .values import shown
 
 #: What is done with samples that lack the view.
@@ -87,6 +85,11 @@ class IfMissing(Wrapper):
     def reads(self) -> str:  # type: ignore[override]
         """Not what the kernel inside reads: some of it may be missing."""
         return "anything"
+
+    @property
+    def keeps(self) -> str | None:  # type: ignore[override]
+        """The samples of the expectation, where that is the rule."""
+        return "references" if self.rule == "expected" else None
 
     @property
     def takes_gaps(self) -> bool:
@@ -211,20 +214,3 @@ def with_rule(kernel: Kernel, rule: str) -> Kernel:
     if not kernel.passes_rule:
         return IfMissing(kernel, rule)
     return rebuilt(kernel, tuple(with_rule(part, rule) for part in kernel.inside))
-
-
-def expecting(term: Kernel) -> Iterator[IfMissing]:
-    """Yield every kernel of an expression that keeps samples for an expectation, those inside first."""
-    for part in term.inside:
-        yield from expecting(part)
-    if isinstance(term, IfMissing) and term.rule == "expected":
-        yield term
-
-
-def with_references(term: Kernel, make: Callable[[IfMissing], Kernel]) -> Kernel:
-    """Return a term in which make(kernel) stands for every kernel that `expecting` yields, in that order."""
-    inside = tuple(with_references(part, make) for part in term.inside)
-    if any(new is not old for new, old in zip(inside, term.inside, strict=True)):
-        term = rebuilt(term, inside)
-    found: Any = term
-    return make(found) if isinstance(term, IfMissing) and term.rule == "expected" else term

@@ -13,6 +13,7 @@ from ..parallel import blocks
 from ..views import Views
 from .base import Kernel, Wrapper, add_all
 from .landmarks import Landmarks, choose_landmarks
+from .states import rebuilt
 from .values import MAX_TERMS, shown, typed
 
 #: Terms with landmarks of which each gets a note of its own.
@@ -146,11 +147,6 @@ def replaced(term: Kernel, X: Views | None, make: Callable[[LowRank, Any], Kerne
     if all(new is old for new, old in zip(inside, term.inside, strict=True)):
         return term
     return rebuilt(term, inside)
-
-
-def rebuilt(term: Kernel, inside: tuple[Kernel, ...]) -> Kernel:
-    """Return a kernel around others than those that it was made of."""
-    return replace(term, kernels=inside) if hasattr(term, "kernels") else term.around(inside[0])
 
 
 def low_ranks(term: Kernel) -> Iterator[LowRank]:
