@@ -35,6 +35,7 @@ LAYERS = {
         "multiview",
         "usual",
         "categories",
+        "presence",
         "units",
         "views",
     ),
