@@ -15,6 +15,7 @@ from ..views import Views
 from .base import BLOCK_BYTES, Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
+from .kept_tables import Tables
 from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active
 from .pair_rows import Pairs, WordPairs, pair_time, row_bytes
 from .prepared import Prepared, PreparedPlacedWords
@@ -23,7 +24,6 @@ from .tables import (
     APART_LOOKUP,
     APART_PAIR,
     WAVE_BYTES,
-    Tables,
     are_few,
     positions_at_once,
     scores,

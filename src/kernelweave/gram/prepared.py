@@ -19,7 +19,8 @@ from ..views import DictViews, Path, Views, as_views
 from .base import Gram, support_of
 from .families import Family
 from .feature_map import FeatureMap
-from .tables import Tables, are_few
+from .kept_tables import Tables
+from .tables import are_few
 
 if TYPE_CHECKING:
     from .features import FeatureGram
@@ -42,10 +43,21 @@ class Windows:
     alphabet : Alphabet
     path : Path
         The columns that the model looks through to find a sequence.
+    along : bool
+        Whether the windows mostly follow each other letter by letter.
     """
 
-    def __init__(self, codes: np.ndarray, starts: np.ndarray, length: int, alphabet: Alphabet, path: Path = ()) -> None:
+    def __init__(
+        self,
+        codes: np.ndarray,
+        starts: np.ndarray,
+        length: int,
+        alphabet: Alphabet,
+        path: Path = (),
+        along: bool = False,
+    ) -> None:
         self.codes, self.starts, self.length, self.alphabet, self.path = codes, starts, length, alphabet, path
+        self.along = along
         unknown = np.append(0, np.cumsum(codes >= alphabet.size, dtype=np.int32))
         #: Which windows have no unknown letter.
         self.known = unknown[starts + length] == unknown[starts]
@@ -108,6 +120,9 @@ class Prepared:
             values = np.zeros((len(some), self.n_machines))
             self.add(some.views(), values)
             out[part] += values[:, machine]
+
+    def get_ready(self, windows: Windows, machine: int) -> None:
+        """Make what all threads that slide over these windows share, before any of them asks for it."""
 
     def pays(self, n_queries: int) -> bool:
         """Say whether so many samples would have tables or normals built anyway, so that they may as well be kept."""
@@ -184,6 +199,10 @@ class PreparedTogether(Prepared):
         for part in self.parts:
             part.slide(windows, machine, out)
 
+    def get_ready(self, windows: Windows, machine: int) -> None:
+        for part in self.parts:
+            part.get_ready(windows, machine)
+
     def table_bytes(self) -> int:
         return sum(part.table_bytes() for part in self.parts)
 
@@ -258,6 +277,12 @@ class KeptTables(Prepared):
             values = tables.scores(queries, n_jobs)
             out[:, c] += values if roots is None else values * roots
 
+    def get_ready(self, windows: Windows, machine: int) -> None:
+        if self.slides:
+            _ = windows.places
+            if windows.along and machine in self.tables:
+                _ = self.tables[machine].rows
+
     def slide(self, windows: Windows, machine: int, out: np.ndarray) -> None:
         if not self.slides:
             super().slide(windows, machine, out)
@@ -273,7 +298,9 @@ class KeptTables(Prepared):
             same_length(self.family.sequences(any_window, like=self.own), self.own)
             parts = [seen for seen in self.family.piece.path if isinstance(seen, Letters)]
             first = sum(part.first(windows.length) for part in parts)
-            values = self.tables[machine].slide(windows.places, windows.starts + first)
+            tables = self.tables[machine]
+            slide = tables.slide_along if windows.along else tables.slide
+            values = slide(windows.places, windows.starts + first)
             roots = self.family.roots(any_window)
             out += values if roots is None else values * roots[0]
 

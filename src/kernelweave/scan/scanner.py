@@ -259,7 +259,7 @@ class Scanner:
         """The starts, on the forward strand, and scores of the windows of one strand that are to be reported."""
         end = len(codes) - self.window
         if strand == "-":  # the mirror image of the letters: a window from s on is one from end − s on
-            codes, starts = self.windows.alphabet.complement_table[codes[::-1]], end - starts
+            codes, starts = self.windows.alphabet.complement_table[codes[::-1]], end - starts[::-1]
         if self.word is not None and self.anchor is not None:
             for i, letter in enumerate(self.word, self.anchor):
                 starts = starts[codes[starts + i] == letter]
@@ -269,11 +269,11 @@ class Scanner:
         if self.skip_unknown:
             starts = starts[~doubtful]
         self.progress.n_windows += len(starts)
-        scores = self.windows.scores(codes, starts)
+        scores = self.windows.scores(codes, starts, along=self.word is None)
         if self.threshold is not None:
             kept = scores >= self.threshold
             starts, scores = starts[kept], scores[kept]
-        return (end - starts, scores) if strand == "-" else (starts, scores)
+        return (end - starts[::-1], scores[::-1]) if strand == "-" else (starts, scores)
 
 
 class _Names:

@@ -55,11 +55,14 @@ class WindowModel:
             raise InputError(f"window must be a whole number of letters ≥ 1; got {window!r}.")
         return int(window)
 
-    def scores(self, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the decision values of the windows from `starts` on in a sequence of codes, (n,)."""
-        windows, out = Windows(codes, starts, self.window, self.alphabet, self.path), np.empty(len(starts))
-        if self.prepared.slides:
-            _ = windows.places  # made before the threads ask for it
+    def scores(self, codes: np.ndarray, starts: np.ndarray, along: bool = False) -> np.ndarray:
+        """Return the decision values of the windows from `starts` on in a sequence of codes, (n,).
+
+        along : whether the windows mostly follow each other letter by letter, by rising start
+        """
+        windows = Windows(codes, starts, self.window, self.alphabet, self.path, along)
+        out = np.empty(len(starts))
+        self.prepared.get_ready(windows, self.machine)
 
         def work(part: slice) -> None:
             out[part] = self.intercept
