@@ -45,7 +45,7 @@ WIDTH = len("certificate")
 @opt.FILES
 @click.option("--kernel", type=opt.KernelText(), help="What is similar, as typed in Python; see `kernelweave kernels`.")
 @click.option("--preset", type=opt.Choice("name", "cli.presets", "PRESETS"), metavar="NAME",
-              help="A kernel for a task: splice, promoter, peaks, protein, text, table.")  # fmt: skip
+              help="A kernel for a task: splice, promoter, tf, protein, text, table.")  # fmt: skip
 @click.option("--output", "-o", type=click.Path(), default="model.kw", show_default=True, help="The model file.")
 @click.option("--C", "C", type=opt.Cost(), help="Cost of errors, against a smooth machine; auto chooses it by what is "
               "missed when samples are left out.  [default: 1; auto for tables without --kernel]")  # fmt: skip
