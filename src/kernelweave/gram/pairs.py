@@ -35,14 +35,13 @@ class Samples:
 
     def told(self, how: Seen) -> Distinct | None:
         """Return the samples that a family can tell apart, where they are few."""
-        key = repr(how.path)
-        if key not in self._told:
-            self._told[key] = distinct_rows(self.X.through(how.path))
-        return self._told[key]
+        if how.key not in self._told:
+            self._told[how.key] = distinct_rows(self.X.through(how.path))
+        return self._told[how.key]
 
     def seen(self, how: Seen, dtype: Any) -> np.ndarray:
         """Return all samples; in single precision their mean is taken off first where only differences count."""
-        key = repr(how), np.dtype(dtype).char
+        key = how.key, np.dtype(dtype).char
         if key not in self._rows:
             A = how.rows(self.X)
             self._centres[key] = _centre(how, A, dtype)
@@ -52,7 +51,7 @@ class Samples:
     def others(self, how: Seen, at: Views, dtype: Any) -> np.ndarray:
         """Return new samples, as these are seen."""
         self.seen(how, dtype)
-        centre = self._centres[repr(how), np.dtype(dtype).char]
+        centre = self._centres[how.key, np.dtype(dtype).char]
         n_columns = self.X.through(how.path).matrix().shape[1]
         return transposed(how.rows(at, n_columns), centre, dtype)
 
@@ -123,7 +122,7 @@ def families_of_pairs(parts: Sequence[Sequence[Formed]]) -> list[PairFamily]:
     found: dict[str, tuple[Seen, list[tuple[int, Formed]]]] = {}
     for number, term in enumerate(parts):
         for part in term:
-            found.setdefault(repr(part.seen), (part.seen, []))[1].append((number, part))
+            found.setdefault(part.seen.key, (part.seen, []))[1].append((number, part))
     return [_family(seen, members) for seen, members in found.values()]
 
 
@@ -141,7 +140,7 @@ def _family(seen: Seen, members: Sequence[tuple[int, Formed]]) -> PairFamily:
 
 def formed(terms: Sequence[Kernel], X: Views) -> list[list[Formed] | None]:
     """Return every term as the sum of pieces in their forms; None for those that have none."""
-    dense: dict[Any, bool] = {}
+    dense: dict[Any, int] = {}
     return [parts_in_form(term, X, dense) for term in terms]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,17 @@ from ..kernels import Kernel
 from ..kernels.forms import Formed
 from ..parallel import for_blocks
 from ..views import Views
-from .base import Gram, finite, support_of
+from .base import SIZE_SAMPLES, Gram, finite, support_of
 from .coordinates import Coordinates, Descent
 from .dense import MAX_FACTORED, MAX_GATHERED, MAX_SECOND_ORDER
 from .distinct import FEW, Distinct, distinct_of
 from .offer import FREE_SHARE, SECOND_ORDER, SPARE_BYTES, TILED, Bytes, Held, Needs, Offer, Room
 from .pairs import PairFamily, Samples, families_of_pairs, formed, in_bursts
+from .scratch import Scratch
 
 #: Up to so many samples values are in double precision: machines are solved to the last digits there. And matrices of
 #: all terms are at hand sooner, up to so many values: fresh memory for more costs more than making them again.
-MIN_SAMPLES, MIN_VALUES = 1000, 2 * 10**6
+MIN_SAMPLES, MIN_VALUES = 1000, 5 * 10**6
 #: With more samples than this, matrices are made of those that matter only.
 HELD_SAMPLES = 3000
 #: Gaps below this are not for single precision.
@@ -34,27 +35,6 @@ SET_SHARES, MAX_SET = (0.6, 0.75), 24_000
 MANY_TERMS, MANY_VALUES = 300, 2 * 10**8
 #: Rows of the matrix that are made at a time: what all families add to them stays near the processor.
 MATRIX_ROWS = 128
-
-
-class Scratch:
-    """Memory for a matrix, written over as soon as nobody looks at it: fresh memory costs as much as its contents."""
-
-    def __init__(self) -> None:
-        self._numbers: np.ndarray | None = None
-        self._alone = 0
-
-    def matrix(self, n: int, dtype: Any) -> np.ndarray:
-        """Return an (n, n) matrix of any contents that is nobody else's."""
-        held = self._numbers is not None and self._numbers.size >= n**2 and self._numbers.dtype == dtype
-        if not held or self._references() > self._alone:
-            self._numbers = None  # let go of the old ones first
-            self._numbers = np.empty(n**2, dtype=dtype)
-            self._alone = self._references()
-        assert self._numbers is not None
-        return self._numbers[: n**2].reshape(n, n)
-
-    def _references(self) -> int:
-        return sys.getrefcount(self._numbers)
 
 
 class TiledGram(Gram):
@@ -114,7 +94,7 @@ class TiledGram(Gram):
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
         n, needs = len(X), room.needs
         few = n <= MIN_SAMPLES
-        if room.directory is not None or (len(terms) * n**2 < MIN_VALUES if few else _repeat(terms, X)):
+        if room.directory is not None or (few and len(terms) * n**2 < MIN_VALUES) or _repeat(terms, X, few):
             return None
         single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged or few)
         dtype, most = np.float32 if single else np.float64, max(room.budget // 2, SPARE_BYTES // 2)
@@ -146,7 +126,9 @@ class TiledGram(Gram):
         }
         same |= {"samples": self.samples, "scratch": self.scratch}
         if isinstance(picked, range):  # all of them
-            return TiledGram(self.terms, self.X, self.parts, factors=factors, families=self.families, **(same | changed))
+            return TiledGram(
+                self.terms, self.X, self.parts, factors=factors, families=self.families, **(same | changed)
+            )
         terms, parts = [self.terms[m] for m in picked], [self.parts[m] for m in picked]
         return TiledGram(terms, self.X, parts, factors=factors, **(same | changed))
 
@@ -215,21 +197,26 @@ class TiledGram(Gram):
         out = np.zeros((self.n_terms, self.n if at is None else len(at), columns.shape[1]))
         for family in self.families:
             told, support, lines = self._support(family, columns)
-            own, rows = self.samples.seen(family.seen, self.dtype), at
-            if told is not None and not isinstance(at, Views):  # every distinct sample once
+            own, back = self.samples.seen(family.seen, self.dtype), None
+            if isinstance(at, Views):
+                data = self.samples.others(family.seen, at, self.dtype)
+            elif told is None:
+                data = _some(own, at)
+            else:  # every distinct sample once
                 rows, back = np.unique(told.which if at is None else told.which[at], return_inverse=True)
-                rows = told.first[rows]
-            data = self.samples.others(family.seen, at, self.dtype) if isinstance(at, Views) else _some(own, rows)
+                data = _some(own, told.first[rows])
             cols, scales = _some(own, support), family.weights(self.factors)
             found = np.zeros((len(family.terms), data.shape[1], len(lines)))
 
-            def block(part: slice, family: PairFamily = family, given: Any = (data, cols, scales, lines, found)) -> None:
-                some, against, scale, line, into = given
+            def block(
+                part: slice, family: PairFamily = family, given: Any = (data, cols, lines, found, scales)
+            ) -> None:
+                some, against, line, into, scale = given
                 some, into = np.ascontiguousarray(some[:, part]), into[:, part]
                 each_products(family.kind, some, against, family.forms, scale, family.places, line, into)
 
             in_bursts(block, data.shape[1], cols.shape[1] * family.cost(data), self.needs.n_jobs)
-            if told is not None and not isinstance(at, Views):
+            if back is not None:
                 found = found[:, back]
             if family.once:
                 out[family.terms] += found
@@ -297,6 +284,14 @@ class TiledGram(Gram):
         for m in np.flatnonzero(~np.isfinite(out.max(axis=1, initial=0.0))):  # powers may be too large for numbers
             finite(out[m], self.terms[m])
         return out
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        some = np.unique(np.linspace(0, self.n - 1, min(self.n, SIZE_SAMPLES)).astype(np.int64))
+        out = np.zeros((self.n_terms, len(some)))
+        for family in self.families:
+            np.add.at(out, family.terms, family.diag(_some(self.samples.seen(family.seen, np.float64), some)))
+        return self.factors * out.max(axis=1)
 
     def submatrix(self, rows: np.ndarray | None, weights: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Put Σ_m weights[m] K_m of some samples, all where None, into out."""
@@ -376,10 +371,14 @@ class TiledCoordinates(Coordinates):
         return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
 
 
-def _repeat(terms: Sequence[Kernel], X: Views) -> bool:
-    """Say whether so many samples repeat that matrices of the distinct ones are smaller than one of all."""
+def _repeat(terms: Sequence[Kernel], X: Views, few: bool) -> bool:
+    """Say whether so many samples repeat that matrices of the distinct ones are smaller than one of all.
+
+    Where samples are few, that they are smaller than half of all matrices will do.
+    """
     sizes = [len(X) if found is None else len(found) for found in distinct_of(terms, X)]
-    return sum(size**2 for size in sizes) <= len(X) ** 2 and len(terms) > 1
+    most = 0.5 * len(terms) if few else 1.0
+    return sum(size**2 for size in sizes) <= most * len(X) ** 2 and len(terms) > 1
 
 
 def _some(data: np.ndarray, places: np.ndarray | None) -> np.ndarray:
