@@ -91,7 +91,14 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None, callback: Callback | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        callback: Callback | None = None,
+        engine: Any = None,
     ) -> MKLRegressor:
         """Learn weights and machine for targets y; see `MKLClassifier.fit`."""
         views = check_X(self, X, self._kernel(), reset=True)
@@ -100,7 +107,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         weight = check_sample_weight(sample_weight, len(views))
         C = check_costs(self._cost() * weight)
         self.y_units_ = shift, spread = self._units_of(y, weight)
-        self._fit_problem(views, [(y - shift) / spread], C, weight, self._listeners(checkpoint, callback), name)
+        self._fit_problem(views, [(y - shift) / spread], C, weight, self._listeners(checkpoint, callback, engine), name)
         return self
 
     def _units_of(self, y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
