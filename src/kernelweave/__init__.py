@@ -62,7 +62,9 @@ _HOMES = {
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
     "scan": ("scan_file", "scan_to_file"),
-    "errors": ("CheckpointError", "DataWarning", "InputError", "ModelFormatError"),
+    "cluster": ("engine",),
+    "errors": ("CheckpointError", "DataWarning", "EngineError", "InputError", "ModelFormatError"),
+    "sequences": ("Shards",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

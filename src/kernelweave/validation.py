@@ -87,7 +87,7 @@ def _is_text(X: Any) -> bool:
         return bool(X) and all(isinstance(row, (str, bytes)) for row in X)
     if isinstance(X, np.ndarray):
         return X.ndim == 1 and (X.dtype.kind in "SUT" or (X.dtype == object and _is_text(X.tolist())))
-    return type(X).__name__ == "SequenceSet"
+    return type(X).__name__ in ("SequenceSet", "Shards")
 
 
 def _is_list_of_views(X: Any) -> bool:

@@ -71,9 +71,10 @@ class BaseMKL(Choosing, BaseEstimator):
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds, what="a number of seconds > 0, or None")
 
-    def _listeners(self, checkpoint: Any, callback: Callback | None) -> Listeners:
+    def _listeners(self, checkpoint: Any, callback: Callback | None, engine: Any) -> Listeners:
         """Return what goes on beside a fit."""
-        return Listeners(checkpoint, [told for told in (printer(self.verbose), callback) if told is not None])
+        callbacks = [told for told in (printer(self.verbose), callback) if told is not None]
+        return Listeners(checkpoint, callbacks, engine)
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -97,6 +98,18 @@ class BaseMKL(Choosing, BaseEstimator):
         listeners : callbacks and checkpoint
         target : what y is called, where it has a name
         """
+        with listeners.on_engine():
+            self._fit_machines(X, targets, C, share, listeners, target)
+
+    def _fit_machines(
+        self,
+        X: Views,
+        targets: list[np.ndarray],
+        C: np.ndarray,
+        share: np.ndarray,
+        listeners: Listeners,
+        target: Any,
+    ) -> None:
         self._check_parameters()
         self._n = len(X)
         loss = self._loss()

@@ -185,7 +185,14 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None, callback: Callback | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        callback: Callback | None = None,
+        engine: Any = None,
     ) -> MKLClassifier:
         """Learn weights and machine.
 
@@ -200,6 +207,9 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         callback : callable, optional
             Called with a dict after every iteration and a few times a second in between: `iteration`, `upper`, `lower`,
             `gap`, `active`, `support`, `seconds`, `seconds_left`, ...; see `kernelweave.progress.FitProgress`.
+        engine : Dask client, Engine or str, optional
+            Where products with all samples are made, for samples in packed files (`Shards`, `SequenceSet.open`); see
+            `kernelweave.engine`. The fitted model is the same, and lives here.
         """
         if self.weights not in ("shared", "per_class"):
             raise InputError(f'weights must be "shared" or "per_class"; got {self.weights!r}.')
@@ -217,7 +227,9 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         C = check_costs(self._cost() * weight_C)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback), getattr(y, "name", None))
+        self._fit_problem(
+            views, targets, C, weight, self._listeners(checkpoint, callback, engine), getattr(y, "name", None)
+        )
         if self.probability:
             self.calibration_ = calibrate(self, views, codes, weight)
         return self

@@ -152,12 +152,12 @@ class LinaddGram(Gram):
                     out[:, c] += self._mixed(family, column, scaled[family.numbers], at)
         return out.reshape(len(out), *coef.shape[1:])
 
-    def apply_about(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def apply_about(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
         """Return `apply` without words that are longer than tables are deep: few samples share those."""
-        scaled, out = weights * self.factors, np.zeros(self.n)
+        scaled, out = weights * self.factors, np.zeros(self.n if at is None else len(at))
         for family in self.families:
             if scaled[family.numbers].any():
-                out += self._mixed(family, coef, scaled[family.numbers], None, ABOUT)
+                out += self._mixed(family, coef, scaled[family.numbers], at, ABOUT)
         return out
 
     def _mixed(
