@@ -38,6 +38,9 @@ class GPKernel(GenericKernelMixin, ProcessKernel):
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
 
+    def __sklearn_clone__(self) -> GPKernel:
+        return type(self)(self.kernel)  # with what it has learned
+
     def _known(self) -> Kernel:
         return as_kernel(self.kernel)
 

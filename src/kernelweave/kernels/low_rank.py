@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from ..errors import InputError
 from ..parallel import blocks
@@ -66,11 +65,6 @@ class LowRank(Wrapper):
                 )
         #: What was taken from the training samples; None before a fit.
         self.landmarks: Landmarks | None = None
-
-    def __sklearn_clone__(self) -> LowRank:
-        twin = replace(self, kernel=clone(self.kernel))
-        twin.landmarks = self.landmarks
-        return twin
 
     def spanning(self, X: Views) -> LowRank:
         """Return the same kernel with landmarks chosen among these samples."""
