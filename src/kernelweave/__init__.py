@@ -15,6 +15,8 @@ _HOMES = {
     "estimators.converted": ("from_gkm",),
     "estimators.markov": ("PositionalMarkovChain",),
     "estimators.preclustering": ("PreClustering",),
+    "estimators.gp_kernel": ("GPKernel",),
+    "estimators.transformer": ("WeaveTransformer",),
     "kernels": (
         "RBF",
         "Frozen",
@@ -49,6 +51,7 @@ _HOMES = {
     "explain.displays": (
         "ConvergenceDisplay",
         "CurvesDisplay",
+        "EmbeddingDisplay",
         "KernelWeightsDisplay",
         "KmerMapDisplay",
         "MutationMapDisplay",

@@ -37,6 +37,7 @@ from .learned_cost import learned_C, with_learned_C
 from .learned_widths import check_widths, with_widths
 from .listeners import Listeners
 from .prepared_terms import Terms, identity_scale, prepare_terms
+from .tags import input_tags
 from .trained import Trained, remember
 from .verify import is_certain, units_of_targets, verify
 
@@ -328,18 +329,7 @@ class BaseMKL(Choosing, BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_shelf"}
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        try:
-            kernel = self._kernel()
-        except InputError:
-            return tags
-        tags.input_tags.allow_nan = kernel.takes_gaps
-        reads = {"numbers" if hasattr(leaf, "chosen") else leaf.reads for leaf in kernel.leaves()}
-        tags.input_tags.sparse = reads <= {"numbers"}
-        tags.input_tags.string = "sequences" in reads
-        tags.input_tags.one_d_array = bool(reads & {"sequences", "ids"})
-        tags.input_tags.two_d_array = not reads <= {"sequences", "ids"}
-        return tags
+        return input_tags(super().__sklearn_tags__(), self._kernel)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         # scikit-learn would take kernels apart; here they print as they are typed

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..matrices import are_rows
 from ..views import Columns, Path, Views, as_views
 from .embedding import Embeddable
 from .kinds import joint_kind
@@ -68,7 +69,9 @@ class Kernel(Embeddable, Value):
         return np.concatenate([np.diagonal(self.compute(part, None)) for part in parts] or [np.empty(0)])
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
-        """Return the matrix of k between the samples of X and of Y (Y = X where None)."""
+        """Return the matrix of k between the samples of X and of Y (Y = X where None); of two rows, one number."""
+        if are_rows(X, Y) and all(leaf.reads == "numbers" for leaf in self.leaves()):
+            return self.compute(as_views(X[None]), as_views(Y[None]))[0, 0]
         return self.compute(as_views(X), None if Y is None else as_views(Y))
 
     def diag(self, X: Any) -> np.ndarray:
