@@ -218,7 +218,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         indicator = check_indicator(y, len(views))
         self.multilabel_ = indicator is not None
         if indicator is not None:
-            return self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback))
+            return self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback, engine))
         self.classes_, codes = check_labels(y, len(views))
         weight_C = weight * check_class_weight(self.class_weight, self.classes_, codes, weight)
         if len(np.unique(codes[weight_C > 0])) < 2:
