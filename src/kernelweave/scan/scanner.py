@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import DataWarning, InputError
 from ..estimators.fitted import FittedModel, steps_of
+from ..gram.prepared import holding_unknown
 from ..io.intervals import as_regions
 from ..io.records import Fragment, read_fragments
 from ..io.streams import Source
@@ -263,13 +264,12 @@ class Scanner:
         if self.word is not None and self.anchor is not None:
             for i, letter in enumerate(self.word, self.anchor):
                 starts = starts[codes[starts + i] == letter]
-        marks = np.append(0, np.cumsum(codes >= self.windows.alphabet.size, dtype=np.int32))
-        doubtful = marks[starts + self.window] > marks[starts]
+        doubtful = holding_unknown(codes, starts, self.window, self.windows.alphabet)
         self.progress.n_unknown += int(np.count_nonzero(doubtful))
         if self.skip_unknown:
             starts = starts[~doubtful]
         self.progress.n_windows += len(starts)
-        scores = self.windows.scores(codes, starts, along=self.word is None)
+        scores = self.windows.scores(codes, starts, along=self.word is None, threshold=self.threshold)
         if self.threshold is not None:
             kept = scores >= self.threshold
             starts, scores = starts[kept], scores[kept]
