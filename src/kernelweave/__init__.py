@@ -61,7 +61,7 @@ _HOMES = {
     "norms": ("Fixed",),
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
-    "scan": ("scan_file", "scan_to_file"),
+    "scan": ("call_peaks", "scan_file", "scan_to_file"),
     "errors": ("CheckpointError", "DataWarning", "InputError", "ModelFormatError"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
