@@ -1,4 +1,4 @@
-"""The documentation is true: snippets run, links lead somewhere, words are spelt, and no page is longer than people read."""
+"""The documentation is true: snippets run, links lead somewhere, words are spelt, pages are not too long."""
 
 import importlib.util
 import re
@@ -153,7 +153,7 @@ def slips(word):
 
 
 def test_words_are_spelt_as_in_the_dictionary():
-    """A word that docs/words.txt does not know, and that is one slip away from one that it knows, is probably misspelt."""
+    """A word that docs/words.txt does not know, one slip away from one that it knows, is probably misspelt."""
     known = set((DOCS / "words.txt").read_text(encoding="utf-8").split())
     pages = {**{page: TEXTS[page] for page in WRITTEN}, ROOT / "README.md": (ROOT / "README.md").read_text("utf-8")}
     doubtful = {}

@@ -64,7 +64,7 @@ _HOMES = {
     "norms": ("Fixed",),
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
-    "scan": ("scan_file", "scan_to_file"),
+    "scan": ("call_peaks", "scan_file", "scan_to_file"),
     "cluster": ("engine",),
     "errors": ("CheckpointError", "DataWarning", "EngineError", "InputError", "ModelFormatError"),
     "sequences": ("Shards",),
