@@ -126,7 +126,9 @@ def gains(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
     fitted: FittedModel = steps[-1].fitted_
     parts, classes = fitted.parts(through(steps, X)), fitted.classes
     if classes is None:
-        targets = np.asarray(y, dtype=np.float64)[:, None]
+        targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    elif fitted.several:
+        targets = np.where(np.asarray(y) > 0, 1.0, -1.0)
     else:
         positive = classes[1:] if len(classes) == 2 else classes
         targets = np.where(y[:, None] == positive, 1.0, -1.0)
