@@ -120,8 +120,10 @@ class BaseMKL(Choosing, BaseEstimator):
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X, self._kernel())
+        from .._fast.interrupts import gated
+
         limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
-        with blas_threads(count_jobs(self.n_jobs)), ExitStack() as later, limited as deadline:
+        with blas_threads(count_jobs(self.n_jobs)), gated(), ExitStack() as later, limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
             self.base_kernel_, said = learned_kernel(self._kernel(), X, share)
             kernel, self.widths_ = with_widths(
