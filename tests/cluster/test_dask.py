@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kernelweave
-from kernelweave import EngineError, InputError, MKLClassifier, Shards, Spectrum, WeightedDegree
+from kernelweave import EngineError, InputError, Linear, MKLClassifier, NumberShards, Shards, Spectrum, WeightedDegree
 from kernelweave.cluster import dask_engine
 from kernelweave.cluster.dask_engine import DaskEngine
 from kernelweave.datasets import make_splice_sites
@@ -59,6 +59,18 @@ def test_a_fit_is_the_same_bits_on_any_engine(client, workers, data):
         assert "dask" in str(found.plan(shards))
         assert np.array_equal(found.decision_function(shards), wanted.decision_function(shards))
     assert is_same(found, wanted)
+
+
+def test_numbers_are_the_same_bits_on_any_engine(client, workers, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 5)).astype(np.float32)
+    for k, part in enumerate(np.split(X, 2)):
+        np.save(tmp_path / f"x.{k}.npy", part)
+    shards, y = NumberShards.open(str(tmp_path / "x.*.npy"), rows=600), X[:, 0] + rng.normal(size=4000) > 0
+    one, two = (
+        MKLClassifier(Linear(), C=1, loss="logistic").fit(shards, y, engine=engine) for engine in ("serial", client)
+    )
+    assert is_same(two, one)
 
 
 @dataclass
