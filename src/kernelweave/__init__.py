@@ -52,6 +52,7 @@ _HOMES = {
         "KernelWeightsDisplay",
         "KmerMapDisplay",
         "MutationMapDisplay",
+        "PathDisplay",
         "PositionImportanceDisplay",
         "SequenceLogoDisplay",
         "StabilityDisplay",

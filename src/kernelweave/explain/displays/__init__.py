@@ -9,6 +9,7 @@ from .convergence import ConvergenceDisplay
 from .curves import CurvesDisplay
 from .logo import SequenceLogoDisplay
 from .maps import KmerMapDisplay, MutationMapDisplay, PositionImportanceDisplay
+from .path import PathDisplay
 from .stability import StabilityDisplay
 from .weights import KernelWeightsDisplay
 
@@ -18,6 +19,7 @@ __all__ = [
     "KernelWeightsDisplay",
     "KmerMapDisplay",
     "MutationMapDisplay",
+    "PathDisplay",
     "PositionImportanceDisplay",
     "SequenceLogoDisplay",
     "StabilityDisplay",
