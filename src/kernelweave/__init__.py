@@ -55,6 +55,7 @@ _HOMES = {
         "KernelWeightsDisplay",
         "KmerMapDisplay",
         "MutationMapDisplay",
+        "PathDisplay",
         "PositionImportanceDisplay",
         "SequenceLogoDisplay",
         "StabilityDisplay",
