@@ -35,6 +35,7 @@ LAYERS = {
         "multiview",
         "usual",
         "categories",
+        "omics",
         "presence",
         "units",
         "views",

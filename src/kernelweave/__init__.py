@@ -62,6 +62,7 @@ _HOMES = {
     "losses": ("CustomLoss",),
     "multiview": ("MultiView",),
     "norms": ("Fixed",),
+    "omics": ("from_anndata", "to_obs"),
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
     "scan": ("scan_file", "scan_to_file"),
