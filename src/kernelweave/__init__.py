@@ -63,6 +63,7 @@ _HOMES = {
     "losses": ("CustomLoss",),
     "multiview": ("MultiView",),
     "norms": ("Fixed",),
+    "omics": ("from_anndata", "to_obs"),
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
     "scan": ("call_peaks", "scan_file", "scan_to_file"),
