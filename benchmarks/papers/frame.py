@@ -54,7 +54,7 @@ class Row:
     tasks: Callable[[dict[str, Any]], Iterable[Task]]
     quick: dict[str, Any]
     full: dict[str, Any]
-    #: The column that speaks for the row in the overview.
+    #: The column that speaks for the row in the overview; "column @ line" where a line of its own does.
     headline: str
     theirs: Cells = field(default_factory=dict)
     #: Draws the result on a figure; None where there is nothing to see.
@@ -164,13 +164,18 @@ def at_most(seconds: float) -> Iterator[None]:
         yield
         return
 
+    rung = []
+
     def ring(*_: Any) -> None:
+        rung.append(True)
         raise OutOfTimeError
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
     try:
         yield
+    except SystemError as error:  # what compiled code makes of an exception that comes while it runs
+        raise OutOfTimeError if rung else error from error
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)

@@ -196,9 +196,10 @@ ROWS = (
         figure_1,
         {"sets": EVERY[:2], "splits": 2, "scored splits": 1},
         {"sets": EVERY, "splits": 20, "scored splits": 2},
-        "machines",
-        draw=draw_1,
-        figsize=(11, 3.8),
+        "steps @ ionosphere, HessianMKL",
+        {f"{name}, HessianMKL": {"steps": "about 10"} for name in EVERY},
+        draw_1,
+        (11, 3.8),
         limits=(120, 1800),
     ),
     Row(
