@@ -195,7 +195,7 @@ ROWS = (
         PAPER,
         figure_1,
         {"sets": EVERY[:2], "splits": 2, "scored splits": 1},
-        {"sets": EVERY, "splits": 20, "scored splits": 2},
+        {"sets": ("liver", "ionosphere", "pima", "wpbc", "sonar"), "splits": 20, "scored splits": 2},
         "steps @ ionosphere, HessianMKL",
         {f"{name}, HessianMKL": {"steps": "about 10"} for name in EVERY},
         draw_1,
