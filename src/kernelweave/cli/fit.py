@@ -90,7 +90,7 @@ class TrainingRun:
         from ..kernels import parse
         from .arrange import arranged
         from .data import Reading, read
-        from .presets import chooses, default_kernel, preset_kernel
+        from .presets import default_choice, default_kernel, preset_kernel
 
         self.options = dict(options)
         how = Reading.taken_from(options)
@@ -100,10 +100,9 @@ class TrainingRun:
             kernel = parse(options["kernel"])
         else:
             kernel = preset_kernel(options["preset"], data) if options["preset"] else default_kernel(data)
-        free = chooses(data) and not options["kernel"] and not options["preset"]
         for name in ("C", "norm"):
             if self.options[name] is None:
-                self.options[name] = "auto" if free else 1
+                self.options[name] = default_choice(data, options)
         self.data, self.names = arranged(data, kernel, how)
         self.task = task_of(data.y, options["task"])
         check_task(self.task, self.data)
