@@ -24,11 +24,13 @@ Examples:
   kernelweave fit sites.kwseq --preset splice
   kernelweave convert lsgkm.model.txt model.kw
   kernelweave convert sites.fa.gz --shards 8 --output sites.kwseq
+  kernelweave convert test_svalpha.out model.kw
 
 \b
 A packed file is mapped, not read: it opens at once and may be larger than memory; DNA takes two bits a letter.
 Ids and labels go into a table beside it (sites.labels.tsv), where fit finds them.
-Models of LS-GKM (.model.txt, also .gz) and gkmsvm-lite (.npz) become model files for predict, scan and explain.
+Models of LS-GKM (.model.txt, also .gz), gkmsvm-lite (.npz) and gkmSVM for R (_svalpha.out beside _svseq.fa, or
+.gkmmodel) become model files for predict, scan and explain. Those of gkmSVM do not name their kernel: --kernel does.
 """
 
 
@@ -42,19 +44,27 @@ Models of LS-GKM (.model.txt, also .gz) and gkmsvm-lite (.npz) become model file
     metavar="N",
     help="Write N files, sites.00.kwseq and so on, each with its labels beside it: for several machines.",
 )
+@click.option(
+    "--kernel",
+    metavar="KERNEL",
+    help="Of a model of gkmSVM for R.  [default: its own, L = 10, K = 6, maxnmm = 3, truncated filter, both strands]",
+)
 @opt.READING
 @opt.JSON
 def convert(**options: Any) -> None:
     """Convert FASTA, FASTQ or a table (DATA) to a packed file, or a model of LS-GKM to a model file."""
+    from ..io.gkm_pairs import is_pair
     from ..io.gkm_text import looks_like_gkm
     from ..sequences.shards import shard_names
 
     how, files = Reading.taken_from(options), options["files"]
     if not files:
         raise click.UsageError("No data file was given.")
-    if looks_like_gkm(files[0]):
-        _convert_model(files, options["output"], options["as_json"])
+    if is_pair(files[0]) or looks_like_gkm(files[0]):
+        _convert_model(files, options["output"], options["kernel"], options["as_json"])
         return
+    if options["kernel"] is not None:
+        raise click.UsageError(f"--kernel is for a model of gkmSVM for R; {files[0]} is none.")
     if options["output"] is None:
         raise click.UsageError("Missing option '--output' / '-o': where the packed file goes.")
     output = os.path.expanduser(options["output"])
@@ -97,7 +107,7 @@ def _write_shards(sequences: Any, names: list[str], ids: list[str], labels: Any)
     return Shards.open(names)
 
 
-def _convert_model(files: tuple[str, ...], output: str | None, as_json: bool) -> None:
+def _convert_model(files: tuple[str, ...], output: str | None, kernel: str | None, as_json: bool) -> None:
     """Write the model of another program as a model file: at --output, or where a second name says."""
     from ..estimators.converted import from_gkm
     from ..io.model_file import save
@@ -106,7 +116,7 @@ def _convert_model(files: tuple[str, ...], output: str | None, as_json: bool) ->
         raise click.UsageError(f"{files[0]} is a model: give it and the model file to write, and nothing else.")
     output = os.path.expanduser(output or files[1])
     check_output(output)
-    model = from_gkm(files[0])
+    model = from_gkm(files[0], kernel=kernel)
     save(model, output)
     told = {"output": output, "kernel": repr(model.kernel_), "support": len(model.support_)}
     if as_json:
