@@ -1,4 +1,4 @@
-"""What docs/design.md draws is so: the walk of a fit goes down only, plan and tries hold what is shown."""
+"""What docs/explanation/design.md draws is so: the walk of a fit goes down only, plan and tries hold what is shown."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ SUPPORT = {"GATTAC": 1.0, "GATTCC": 0.5, "GACTAC": -1.0, "TTACAC": 2.0}
 
 def block_with(words):
     """Return the block of the page that has these words."""
-    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
     return next(part for part in text.split("```")[1::2] if words in part)
 
 

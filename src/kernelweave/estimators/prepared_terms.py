@@ -125,18 +125,21 @@ def _warn_dead(gram: Gram, dead: np.ndarray, quiet: bool) -> list[str]:
 
 
 def _warn_unlike(gram: Gram, variances: np.ndarray, sizes: np.ndarray, notes: list[str]) -> None:
-    """Warn of terms under which no two samples are alike: their width does not fit the data."""
+    """Warn where no two samples are alike under any term that has a width: none fits the data."""
     if gram.n < 20:
         return
+    narrow = []
     for m, term in enumerate(gram.terms):
         wide = all(hasattr(leaf, "gamma") and leaf.reads == "numbers" for leaf in term.leaves())
-        wide = wide and all(type(leaf).__name__ in ("RBF", Laplacian.__name__) for leaf in term.leaves())
-        alike = (sizes[m] - variances[m]) / max(sizes[m], 1e-300) - 1.0 / gram.n
-        if wide and alike < 1e-9:
-            note = f"under {term!r} no two samples are alike; scale the features, or use a smaller gamma"
-            warnings.warn(note, DataWarning, stacklevel=6)
-            notes.append(note)
-            return
+        if wide and all(type(leaf).__name__ in ("RBF", Laplacian.__name__) for leaf in term.leaves()):
+            alike = (sizes[m] - variances[m]) / max(sizes[m], 1e-300) - 1.0 / gram.n
+            if alike >= 1e-9:  # one width that fits is enough: several are given so that the weights may choose
+                return
+            narrow.append(term)
+    if narrow:
+        note = f"under {narrow[0]!r} no two samples are alike; scale the features, or use a smaller gamma"
+        warnings.warn(note, DataWarning, stacklevel=6)
+        notes.append(note)
 
 
 def _warn_pairs(gram: Gram, notes: list[str]) -> None:
