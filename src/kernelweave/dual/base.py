@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -135,6 +136,10 @@ class DualSolver:
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         """Return a better state; compiled loops in it take well under a second, so that an interrupt is heard."""
         raise NotImplementedError
+
+    def together(self, machines: Sequence[Machine], K: Combined) -> list[DualState] | None:
+        """Return states of several machines on one kernel, where they are found sooner together; None where not."""
+        return None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"

@@ -15,6 +15,7 @@ from ..views import Views
 from .base import BLOCK_BYTES, Gram, support_of
 from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
+from .kept_tables import Tables
 from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active
 from .pair_rows import Pairs, WordPairs, pair_time, row_bytes
 from .prepared import Prepared, PreparedPlacedWords
@@ -23,7 +24,6 @@ from .tables import (
     APART_LOOKUP,
     APART_PAIR,
     WAVE_BYTES,
-    Tables,
     are_few,
     positions_at_once,
     scores,
@@ -152,12 +152,12 @@ class LinaddGram(Gram):
                     out[:, c] += self._mixed(family, column, scaled[family.numbers], at)
         return out.reshape(len(out), *coef.shape[1:])
 
-    def apply_about(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def apply_about(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
         """Return `apply` without words that are longer than tables are deep: few samples share those."""
-        scaled, out = weights * self.factors, np.zeros(self.n)
+        scaled, out = weights * self.factors, np.zeros(self.n if at is None else len(at))
         for family in self.families:
             if scaled[family.numbers].any():
-                out += self._mixed(family, coef, scaled[family.numbers], None, ABOUT)
+                out += self._mixed(family, coef, scaled[family.numbers], at, ABOUT)
         return out
 
     def _mixed(
