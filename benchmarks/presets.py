@@ -7,7 +7,8 @@ length, else on counts of words of 1 to 4 letters (2 of proteins: also of the fi
 the best C of three (trees: the best number of leaves), by the same folds. Scores: the area under the precision-recall
 curve of two classes, the accuracy of several; processor seconds of all folds together, with all C.
 
-What was found is kept in benchmarks/results/presets.json; --write puts it into the table of docs/reference/command_line.md.
+What was found is kept in benchmarks/results/presets.json; --write puts it into the table of
+docs/reference/command_line.md.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def measure(name: str, kernels: list[str], folds: int) -> dict[str, Any]:
         found[f"{key}_seconds"] = found.get(f"{key}_seconds", 0.0) + result[1]
 
     for text in kernels or [PRESETS[one.preset].kernel or ""]:
-        say(text, "preset", cross_validated(partial(learned, parse(text)), X, y, (0.3, 1.0, 3.0), folds))
+        say(text, "preset", cross_validated(partial(learned, parse(text)), X, y, (0.5, 2.0, 8.0), folds))
     if kernels:
         return found
     words = counts(X, one.longest, one.both)
@@ -195,6 +196,10 @@ def measure(name: str, kernels: list[str], folds: int) -> dict[str, Any]:
     except ModuleNotFoundError as error:
         print(f"    left out: {error}; pip install lightgbm")
     return found
+
+
+def found_before() -> dict[str, Any]:
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
 
 def table(results: dict[str, Any]) -> str:
@@ -225,10 +230,9 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", message="X does not have valid feature names")
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if given.write:
         before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n" + table(results) + "\n" + END + rest.partition(END)[2])
+        PAGE.write_text(before + BEGIN + "\n" + table(found_before()) + "\n" + END + rest.partition(END)[2])
         return
     for name in given.sets:
         if not (FOLDER / SETS[name].path).exists():
@@ -236,9 +240,8 @@ def main() -> None:
             continue
         found = measure(name, given.kernel, given.folds)
         if not given.kernel:
-            results[name] = found
             RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps(results, indent=1))
+            RESULTS.write_text(json.dumps({**found_before(), name: found}, indent=1))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ PRESETS = {
     ),
     "protein": Preset(
         PROTEINS,
-        "proteins of any length: composition, pairs, triples, and words of five with one letter wrong",
+        "proteins of any length: composition, pairs, triples, and the composition of both ends",
     ),
     "text": Preset(
         TEXTS,
