@@ -36,6 +36,7 @@ LAYERS = {
         "multiview",
         "usual",
         "categories",
+        "presence",
         "units",
         "views",
     ),

@@ -15,6 +15,8 @@ _HOMES = {
     "estimators.converted": ("from_gkm",),
     "estimators.markov": ("PositionalMarkovChain",),
     "estimators.preclustering": ("PreClustering",),
+    "estimators.gp_kernel": ("GPKernel",),
+    "estimators.transformer": ("WeaveTransformer",),
     "kernels": (
         "RBF",
         "Frozen",
@@ -49,6 +51,7 @@ _HOMES = {
     "explain.displays": (
         "ConvergenceDisplay",
         "CurvesDisplay",
+        "EmbeddingDisplay",
         "KernelWeightsDisplay",
         "KmerMapDisplay",
         "MutationMapDisplay",
@@ -61,7 +64,7 @@ _HOMES = {
     "norms": ("Fixed",),
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
-    "scan": ("scan_file", "scan_to_file"),
+    "scan": ("call_peaks", "scan_file", "scan_to_file"),
     "cluster": ("NumberShards", "engine"),
     "errors": ("CheckpointError", "DataWarning", "EngineError", "InputError", "ModelFormatError"),
     "sequences": ("Shards",),

@@ -59,6 +59,8 @@ class FittedModel:
         The labels of a classifier: one machine for two, one for each of more.
     n_jobs : int
         Threads.
+    several : bool
+        Whether every machine stands for a target of its own, or for one of several labels that a sample may have.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class FittedModel:
     views: Callable[[Any], Views] = field(repr=False, compare=False)
     _memory: Any = field(repr=False, compare=False)
     _shelf: Shelf = field(repr=False, compare=False)
+    several: bool = False
 
     @property
     def n_machines(self) -> int:
@@ -103,6 +106,21 @@ class FittedModel:
     def prepared(self) -> Prepared | None:
         """The tables that the model keeps; None where it keeps none."""
         return self._shelf.prepared
+
+    @property
+    def machine_names(self) -> list[str]:
+        """What the machines stand for: classes, or the numbers of targets."""
+        if self.classes is None or len(self.classes) != self.n_machines:
+            return [str(number) for number in range(self.n_machines)]
+        return [str(label) for label in self.classes]
+
+    def refuse_several(self, what: str) -> None:
+        """Raise an error for what shows one target, where the model has several."""
+        if self.several:
+            raise InputError(
+                f"{what} is about one target, and this model has {self.n_machines}. Fit a model to one column of y, or "
+                "ask explain.contributions(model, X, machine=...) and model.fitted_.parts(X), which know several."
+            )
 
     def machine(self, number: Any) -> int:
         """Return the number of a machine, checked."""

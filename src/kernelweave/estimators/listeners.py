@@ -53,10 +53,10 @@ class Listeners:
     def __post_init__(self) -> None:
         self._made = time.monotonic()
 
-    def compiling(self) -> None:
-        """Tell the callbacks that code is compiled: it is done once per machine, and its time does not count."""
+    def compiling(self, what: str) -> None:
+        """Tell the callbacks what is compiled: it is done once per machine, and its time does not count."""
         for callback in self.callbacks:
-            callback(compiling(time.monotonic() - self._made))
+            callback(compiling(time.monotonic() - self._made, what))
 
     @contextmanager
     def on_engine(self) -> Iterator[None]:
