@@ -36,6 +36,7 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         self.file, self.workers, self.stopped = folder / "scheduler.json", list[subprocess.Popen](), set[int]()
+        self.file.unlink(missing_ok=True)  # of a cluster before this one
         self.scheduler = self._start("dask_scheduler", "--port", "0", "--scheduler-file", str(self.file))
         while not (self.file.exists() and self.file.read_text().strip().endswith("}")):
             time.sleep(0.1)
