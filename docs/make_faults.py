@@ -1,11 +1,11 @@
-"""Write docs/faults.md, the list of faults with the tests that show them: python docs/make_faults.py."""
+"""Write docs/reference/faults.md, the list of faults with the tests that show them: python docs/make_faults.py."""
 
 import ast
 import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
-#: Number, what goes wrong, what then happens. The rows below 16 without a test come with training on several machines.
+#: Number, what goes wrong, what then happens.
 ROWS = [
     line.split(" | ") for line in (HERE / "faults.txt").read_text(encoding="utf-8").splitlines() if line[:1].isdigit()
 ]
@@ -43,4 +43,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    (HERE / "faults.md").write_text(page(), encoding="utf-8")
+    (HERE / "reference" / "faults.md").write_text(page(), encoding="utf-8")

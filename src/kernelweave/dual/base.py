@@ -121,6 +121,8 @@ class DualSolver:
     name: ClassVar[str]
     #: True where string kernels are to get no matrix, whatever their size.
     matrix_free: ClassVar[bool] = False
+    #: Of how many samples it may keep rows, see `Needs.by_rows`.
+    by_rows: ClassVar[tuple[int, int]] = (0, 0)
 
     def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         """Say whether this solver can solve that machine, and on that kernel where one is given."""

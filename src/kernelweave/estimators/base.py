@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
@@ -38,11 +39,15 @@ from .listeners import Listeners
 from .path import Searching
 from .prepared_terms import Terms, identity_scale, prepare_terms
 from .support_notes import notes_on_support
+from .tags import input_tags
 from .trained import Trained, remember
 from .verify import is_certain, units_of_targets, verify
 
 #: A cost below this share of the highest is none: it could not change a digit of the objective, but overflow as 1/C.
 NOTHING = 1e-100
+#: Samples from which on BLAS has nothing to do but sums of one number per sample where it makes no other products: its
+#: threads would wait for each other, and keep ours waiting.
+MANY = 8_000
 #: Where the optimum is 0 but for rounding.
 NOTHING_LEARNED = (
     "The optimum is 0: the samples lie around the origin of the kernel's features, and no plane keeps most of them on "
@@ -69,9 +74,10 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds, what="a number of seconds > 0, or None")
 
-    def _listeners(self, checkpoint: Any, callback: Callback | None) -> Listeners:
+    def _listeners(self, checkpoint: Any, callback: Callback | None, engine: Any) -> Listeners:
         """Return what goes on beside a fit."""
-        return Listeners(checkpoint, [told for told in (printer(self.verbose), callback) if told is not None])
+        callbacks = [told for told in (printer(self.verbose), callback) if told is not None]
+        return Listeners(checkpoint, callbacks, engine)
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -95,6 +101,18 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
         listeners : callbacks and checkpoint
         target : what y is called, where it has a name
         """
+        with listeners.on_engine():
+            self._fit_machines(X, targets, C, share, listeners, target)
+
+    def _fit_machines(
+        self,
+        X: Views,
+        targets: list[np.ndarray],
+        C: np.ndarray,
+        share: np.ndarray,
+        listeners: Listeners,
+        target: Any,
+    ) -> None:
         self._check_parameters()
         self._n = len(X)
         loss = self._loss()
@@ -104,8 +122,10 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X, self._kernel())
+        from .._fast.interrupts import gated
+
         limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
-        with blas_threads(count_jobs(self.n_jobs)), limited as deadline:
+        with blas_threads(count_jobs(self.n_jobs)), gated(), ExitStack() as later, limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
             self.base_kernel_, said = learned_kernel(self._kernel(), X, share)
             kernel, self.widths_ = with_widths(
@@ -121,6 +141,8 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
                 return prepare_terms(gram, self.scaling, share, centred=centred, merge=merge, quiet=bool(said))
 
             terms = bound() if self.widths_ is not None else self._bound_once(X, bound)
+            if not terms.gram.held.blas and terms.gram.n > MANY:
+                later.enter_context(blas_threads(1))
             if self.learn_C:
                 terms, machines = with_learned_C(terms, machines, C / self._cost(), identity_scale(self.scaling, share))
             norm = _norm_of_terms(norm, terms)
@@ -317,18 +339,7 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name not in ("_shelf", "_held")}
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        try:
-            kernel = self._kernel()
-        except InputError:
-            return tags
-        tags.input_tags.allow_nan = kernel.takes_gaps
-        reads = {"numbers" if hasattr(leaf, "chosen") else leaf.reads for leaf in kernel.leaves()}
-        tags.input_tags.sparse = reads <= {"numbers"}
-        tags.input_tags.string = "sequences" in reads
-        tags.input_tags.one_d_array = bool(reads & {"sequences", "ids"})
-        tags.input_tags.two_d_array = not reads <= {"sequences", "ids"}
-        return tags
+        return input_tags(super().__sklearn_tags__(), self._kernel)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         # scikit-learn would take kernels apart; here they print as they are typed

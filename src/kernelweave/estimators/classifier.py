@@ -206,6 +206,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         groups: Any = None,
         checkpoint: Any = None,
         callback: Callback | None = None,
+        engine: Any = None,
     ) -> MKLClassifier:
         """Learn weights and machine.
 
@@ -222,6 +223,9 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         callback : callable, optional
             Called with a dict after every iteration and a few times a second in between: `iteration`, `upper`, `lower`,
             `gap`, `active`, `support`, `seconds`, `seconds_left`, ...; see `kernelweave.progress.FitProgress`.
+        engine : Dask client, Engine or str, optional
+            Where products with all samples are made, for samples in packed files (`Shards`, `SequenceSet.open`); see
+            `kernelweave.engine`. The fitted model is the same, and lives here.
         """
         if self.weights not in ("shared", "per_class"):
             raise InputError(f'weights must be "shared" or "per_class"; got {self.weights!r}.')
@@ -232,7 +236,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         if indicator is not None:
             if self._searches():
                 self._search(views, indicator.astype(np.int64), weight, groups, callback)
-            return self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback))
+            return self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback, engine))
         self.classes_, codes = check_labels(y, len(views))
         weight_C = weight * check_class_weight(self.class_weight, self.classes_, codes, weight)
         if len(np.unique(codes[weight_C > 0])) < 2:
@@ -243,7 +247,9 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         C = check_costs(self._cost() * weight_C)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback), getattr(y, "name", None))
+        self._fit_problem(
+            views, targets, C, weight, self._listeners(checkpoint, callback, engine), getattr(y, "name", None)
+        )
         if self.probability:
             self.calibration_ = calibrate(self, views, codes, weight)
         return self

@@ -125,6 +125,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         groups: Any = None,
         checkpoint: Any = None,
         callback: Callback | None = None,
+        engine: Any = None,
     ) -> MKLRegressor:
         """Learn weights and machines for targets y, (n,) or (n, n_targets); see `MKLClassifier.fit`."""
         if self.weights not in ("shared", "per_target"):
@@ -142,7 +143,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         several = [np.array(part) for part in zip(*units, strict=True)]
         self.y_units_ = units[0] if self.n_outputs_ == 1 else (several[0], several[1])
         name = name if isinstance(name, str) else None
-        self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback), name)
+        self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback, engine), name)
         if self.intervals:
             self.left_out_errors_ = left_out_errors(self, views, y, weight, groups)
         return self

@@ -23,7 +23,9 @@ from ..views import Views
 from .kept import NotKept
 from .landmarks import kept_landmarks, terms_at
 from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
+from .references import check_references, kept_references, terms_expecting
 from .support import Unpacker
+from .word_counts import kept_counts, terms_counting
 
 #: What is kept of the training, each as the attribute of that name with an underscore.
 TRAINING: dict[str, type] = {"objective": float, "lower_bound": float, "gap": float, "converged": bool}
@@ -57,6 +59,8 @@ class StoredModel:
         trained = self.manifest.pop("trained", None)  # which files of the first version do not have
         base = self.manifest.pop("base_kernel", None)  # of kernels that learned more than weights
         landmarks = self.manifest.pop("landmarks", [])  # of models with LowRank
+        references = self.manifest.pop("references", [])  # of models that expect something of missing views
+        words = self.manifest.pop("words", [])  # of models in which rare words count more
         fields(self.manifest, "model.json", **keys)
         if characters(self.manifest) > MAX_CHARACTERS:
             raise damaged("its arrays of strings are too large")
@@ -67,12 +71,16 @@ class StoredModel:
         machines = self._machines(unpacker, n_machines)
         model.trained_ = self._trained(trained, unpacker)
         support = unpacker.unpack(self.manifest["data"])
-        kept = kept_landmarks(landmarks, unpacker)
+        kept, expected = kept_landmarks(landmarks, unpacker), kept_references(references, unpacker)
+        counted = kept_counts(words, unpacker)
         if unpacker.arrays:
             raise damaged(f"nothing uses its array {sorted(unpacker.arrays)[0]!r}")
         self._columns(model, support)
         terms, scales, weights = self._terms(model, support, matrices, n_machines)
-        terms = terms_at(terms, np.flatnonzero(weights.any(axis=0)) if len(support) else (), kept, self.memory)
+        used = np.flatnonzero(weights.any(axis=0)) if len(support) else ()
+        terms = terms_expecting(terms_counting(terms, used, counted), used, expected)
+        terms = terms_at(terms, used, kept, self.memory)
+        check_references(terms, used)
         model.restore(terms, scales, weights, support, *machines)
         self._training(model)
         self._check_matrices(model, matrices)

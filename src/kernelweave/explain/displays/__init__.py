@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .convergence import ConvergenceDisplay
 from .curves import CurvesDisplay
+from .embedding import EmbeddingDisplay
 from .logo import SequenceLogoDisplay
 from .maps import KmerMapDisplay, MutationMapDisplay, PositionImportanceDisplay
 from .path import PathDisplay
@@ -16,6 +17,7 @@ from .weights import KernelWeightsDisplay
 __all__ = [
     "ConvergenceDisplay",
     "CurvesDisplay",
+    "EmbeddingDisplay",
     "KernelWeightsDisplay",
     "KmerMapDisplay",
     "MutationMapDisplay",
