@@ -38,6 +38,7 @@ from .learned_widths import check_widths, with_widths
 from .listeners import Listeners
 from .path import Searching
 from .prepared_terms import Terms, identity_scale, prepare_terms
+from .support_notes import notes_on_support
 from .tags import input_tags
 from .trained import Trained, remember
 from .verify import is_certain, units_of_targets, verify
@@ -232,6 +233,8 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
         )
         self.notes_ = list(terms.notes) + ([] if self.widths_ is None else [self.widths_.note])
         self.notes_ += notes_of(terms.all_terms)
+        if not self._needs().on_all:
+            self.notes_ += notes_on_support(self._loss(), len(support), terms.gram.n)
         for note in {result.stage.note for result in results if result.stage is not None and result.stage.note}:
             self.notes_.append(note)
             warnings.warn(note, DataWarning, stacklevel=4)
