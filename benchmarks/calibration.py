@@ -1,6 +1,6 @@
 """Probabilities: MKLClassifier(probability=True) beside CalibratedClassifierCV(SVC()), in one run.
 
-python benchmarks/calibration.py             prints the table, and writes it into docs/tables.md
+python benchmarks/calibration.py             prints the table, and writes it into docs/howto/tables.md
 python benchmarks/calibration.py liver pima  these sets only; the others stay as they are
 
 Five folds; probabilities of the samples left out. The expected calibration error is the mean distance of
@@ -30,7 +30,7 @@ from kernelweave import MKLClassifier
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("KERNELWEAVE_DATA", ROOT.parent / "shared" / "data"))
-PAGE = ROOT / "docs" / "tables.md"
+PAGE = ROOT / "docs" / "howto" / "tables.md"
 MARKS = "<!-- calibration -->", "<!-- end of calibration -->"
 N_FOLDS, N_BINS = 5, 10
 FILES = {"ionosphere": "uci_ionosphere", "liver": "uci_liver", "pima": "uci_pima", "sonar": "uci_sonar"}

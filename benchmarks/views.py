@@ -1,6 +1,6 @@
 """Several views of the same samples: learned weights beside single views and the plain sum, with views missing or not.
 
-python benchmarks/views.py                prints accuracies, and writes the tables into docs/views.md
+python benchmarks/views.py                prints accuracies, and writes the tables into docs/howto/views.md
 python benchmarks/views.py tara football  these sets only; the others stay as they are
 
 Five folds; accuracy of the samples left out. Sets that are not there are left out.
@@ -22,7 +22,7 @@ from kernelweave import RBF, Kernel, MKLClassifier, MultiView, Precomputed, Spec
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("KERNELWEAVE_DATA", ROOT.parent / "shared" / "data"))
-PAGE = ROOT / "docs" / "views.md"
+PAGE = ROOT / "docs" / "howto" / "views.md"
 MARKS = "<!-- measured -->", "<!-- end -->"
 N_FOLDS, MAX_SAMPLES, LOST = 5, 1000, 0.3
 #: How often views are removed at random, and samples are cut into folds; large sets once.

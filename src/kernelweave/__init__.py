@@ -65,8 +65,10 @@ _HOMES = {
     "omics": ("from_anndata", "to_obs"),
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
-    "scan": ("scan_file", "scan_to_file"),
-    "errors": ("CheckpointError", "DataWarning", "InputError", "ModelFormatError"),
+    "scan": ("call_peaks", "scan_file", "scan_to_file"),
+    "cluster": ("engine",),
+    "errors": ("CheckpointError", "DataWarning", "EngineError", "InputError", "ModelFormatError"),
+    "sequences": ("Shards",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -115,7 +115,7 @@ class StoredModel:
             if key not in known or key == "kernel":
                 raise damaged(f"{name} has no parameter {key[:40]!r}")
         weights = given.get("weights", "shared")
-        shared = isinstance(weights, str) and weights in ("shared", "per_class")
+        shared = isinstance(weights, str) and weights in ("shared", "per_class", "per_target")
         jobs = given.get("n_jobs")
         threads = jobs is None or (isinstance(jobs, int) and not isinstance(jobs, bool))
         if not shared or not threads or not isinstance(given.get("learn_C", False), bool):
@@ -127,14 +127,19 @@ class StoredModel:
         classes = decode(self.manifest["classes"], made_kinds())
         if (classes is not None) != hasattr(model, "class_weight"):
             raise damaged("a classifier has classes, and nothing else has")
+        several = self.manifest["attributes"].get("n_outputs_" if classes is None else "multilabel_", False)
+        if not isinstance(several, int) or several < 0 or (several and hasattr(model, "nu")):
+            raise damaged("it does not say how many targets it has")
         if classes is None:
-            return 1
+            if several > 1:
+                model.n_outputs_ = several
+            return max(1, several)
         labels = classes.tolist() if isinstance(classes, np.ndarray) and classes.ndim == 1 else []
         plain = all(isinstance(label, (str, int, float)) for label in labels)
         if len(labels) < 2 or not plain or len(set(labels)) < len(labels):
             raise damaged("its classes are not at least two labels that differ")
-        model.classes_ = classes
-        return 1 if len(labels) == 2 else len(labels)
+        model.classes_, model.multilabel_ = classes, bool(several)
+        return 1 if len(labels) == 2 and not several else len(labels)
 
     def _machines(self, arrays: Unpacker, n_machines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rows of the support samples, coefficients and intercepts."""
@@ -182,7 +187,7 @@ class StoredModel:
         texts, terms = self.manifest["terms"], self._terms_of(model, support, matrices)
         if not texts or not self._same_terms(terms, texts, matrices):
             raise damaged("its terms are not those of its kernel")
-        apart = n_machines > 1 and getattr(model, "weights", "shared") == "per_class"
+        apart = n_machines > 1 and getattr(model, "weights", "shared") != "shared"
         weights = self._numbers("weights", (n_machines, len(terms)) if apart else (len(terms),))
         scales = self._numbers("scales", (len(terms),))
         if (weights < 0).any() or (scales <= 0).any():

@@ -122,10 +122,11 @@ class Kernel(Embeddable, Value):
 
     def leaves(self) -> Iterator[Kernel]:
         """Yield the kernels at the ends of the expression."""
-        if not self.inside:
-            yield self
-        for part in self.inside:
-            yield from part.leaves()
+        left: list[Kernel] = [self]
+        while left:  # several times as fast as generators inside of each other
+            left += (kernel := left.pop()).inside[::-1]
+            if not kernel.inside:
+                yield kernel
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
         """Yield the pieces that the kernel is the sum of, inside of what is around it; see `pieces`."""
@@ -180,9 +181,7 @@ class Kernel(Embeddable, Value):
         if not isinstance(other, numbers.Real):
             return NotImplemented
         scale = real_number(other)
-        if isinstance(self, Scaled):
-            return Scaled(scale * self.scale, self.kernel)
-        return Scaled(scale, self)
+        return Scaled(scale * self.scale, self.kernel) if isinstance(self, Scaled) else Scaled(scale, self)
 
 
 class _Several(Kernel):

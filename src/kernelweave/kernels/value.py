@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
@@ -16,6 +17,8 @@ class Value(BaseEstimator):
         __dataclass_fields__: dict[str, Any]
     #: Parameters that are printed even where they have their defaults: who reads the text wants to know them.
     always_shown: tuple[str, ...] = ()
+    #: scikit-learn reads signatures for these, which takes long.
+    _get_param_names: Any = classmethod(cache(BaseEstimator._get_param_names.__func__))  # type: ignore
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -27,10 +30,7 @@ class Value(BaseEstimator):
         return hash((type(self), *(hashable(value) for value in self.get_params(deep=False).values())))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        # N_CHAR_MAX is scikit-learn's; a kernel always prints whole, so that it can be typed back.
-        defaults = {f.name: f.default for f in self.__dataclass_fields__.values()}
-        given = self.get_params(deep=False)
-        shown = [
-            f"{k}={typed(v)}" for k, v in given.items() if k in self.always_shown or not same_value(v, defaults[k])
-        ]
+        # N_CHAR_MAX is scikit-learn's; a kernel always prints whole, so that it can be typed back
+        fields, given = self.__dataclass_fields__, self.get_params(deep=False).items()
+        shown = (f"{k}={typed(v)}" for k, v in given if k in self.always_shown or not same_value(v, fields[k].default))
         return f"{type(self).__name__}({', '.join(shown)})"
