@@ -55,6 +55,7 @@ _HOMES = {
         "KernelWeightsDisplay",
         "KmerMapDisplay",
         "MutationMapDisplay",
+        "PathDisplay",
         "PositionImportanceDisplay",
         "SequenceLogoDisplay",
         "StabilityDisplay",
@@ -66,7 +67,7 @@ _HOMES = {
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
     "scan": ("call_peaks", "scan_file", "scan_to_file"),
-    "cluster": ("engine",),
+    "cluster": ("NumberShards", "engine"),
     "errors": ("CheckpointError", "DataWarning", "EngineError", "InputError", "ModelFormatError"),
     "sequences": ("Shards",),
 }
