@@ -15,6 +15,8 @@ _HOMES = {
     "estimators.converted": ("from_gkm",),
     "estimators.markov": ("PositionalMarkovChain",),
     "estimators.preclustering": ("PreClustering",),
+    "estimators.gp_kernel": ("GPKernel",),
+    "estimators.transformer": ("WeaveTransformer",),
     "kernels": (
         "RBF",
         "Frozen",
@@ -49,9 +51,11 @@ _HOMES = {
     "explain.displays": (
         "ConvergenceDisplay",
         "CurvesDisplay",
+        "EmbeddingDisplay",
         "KernelWeightsDisplay",
         "KmerMapDisplay",
         "MutationMapDisplay",
+        "PathDisplay",
         "PositionImportanceDisplay",
         "SequenceLogoDisplay",
         "StabilityDisplay",
@@ -59,10 +63,13 @@ _HOMES = {
     "losses": ("CustomLoss",),
     "multiview": ("MultiView",),
     "norms": ("Fixed",),
+    "omics": ("from_anndata", "to_obs"),
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
-    "scan": ("scan_file", "scan_to_file"),
-    "errors": ("CheckpointError", "DataWarning", "InputError", "ModelFormatError"),
+    "scan": ("call_peaks", "scan_file", "scan_to_file"),
+    "cluster": ("NumberShards", "engine"),
+    "errors": ("CheckpointError", "DataWarning", "EngineError", "InputError", "ModelFormatError"),
+    "sequences": ("Shards",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -80,3 +80,25 @@ def test_usage(genome, kw):
     assert "no class '7'" in kw(*scan, "--class", "7", code=3).stderr
     assert "--anchor" in kw(*scan, "--at", "AGGT", code=3).stderr
     assert region("chr:I:1,000-2,000") == ("chr:I", 999, 2000)
+
+
+def test_peaks_with_a_false_discovery_rate(genome, kw, folder):
+    told = json.loads(kw("scan", "model.kw", "genome.fa", "--fdr", 1, "--output", "p.narrowPeak", "--json").stdout)
+    rows = [line.split("\t") for line in (folder / "p.narrowPeak").read_text().splitlines()]
+    assert told["peaks"] == len(rows) == told["above_threshold"]
+    everything = hits(kw("scan", "model.kw", "genome.fa").stdout)
+    for name, start, end, _, _, strand, score, *_ in rows:
+        near = [v for (n, s, _), v in everything.items() if n == name and abs(s - int(start)) < 24]
+        assert int(end) == int(start) + 24
+        assert float(score) == everything[name, int(start), strand] == max(near)
+    head, *lines = kw("scan", "model.kw", "genome.fa", "--fdr", 1).stdout.splitlines()
+    assert head == "sequence\tstart\tend\tstrand\tscore\tq"
+    assert len(lines) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [(("--format", "narrowpeak"), "--fdr"), (("--fdr", "0.1", "--format", "bigwig"), "tsv or narrowpeak")],
+)
+def test_peaks_that_are_refused(genome, kw, options, message):
+    assert message in kw("scan", "model.kw", "genome.fa", *options, code=2).stderr

@@ -15,7 +15,8 @@ from kernelweave.explain import contributions, kmer_scores, kmer_table, motif, m
 from kernelweave.gram import Needs, estimate
 from kernelweave.kernels import ExplicitKernel
 from kernelweave.kernels.sparse_rows import Rows
-from kernelweave.kernels.vocabulary import KeyVocabulary, Shape, Vocabulary, WordVocabulary
+from kernelweave.kernels.vocabulary import KeyVocabulary, Shape, Vocabulary
+from kernelweave.kernels.word_vocabulary import WordVocabulary
 from kernelweave.scan.sliding import WindowModel
 from kernelweave.views import as_views
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from ..errors import CheckpointError, KernelweaveError, TimeLimitError
+from ..errors import CheckpointError, EngineError, KernelweaveError, TimeLimitError
 from . import INTERRUPTED
 from .convert import convert
 from .cv import cv
@@ -27,6 +27,7 @@ from .predict import predict
 from .report import report
 from .scan import scan
 from .variants import variants
+from .warmup import warmup
 
 USAGE, BAD_INPUT, IO = 2, 3, 5
 
@@ -121,7 +122,7 @@ def _code_of(error: Exception) -> int | None:
         return None if (error.name or "").startswith("kernelweave") else IO
     if isinstance(error, TimeLimitError):
         return NOT_CONVERGED
-    if isinstance(error, (OSError, CheckpointError)):
+    if isinstance(error, (OSError, CheckpointError, EngineError)):
         return IO
     if isinstance(error, (KernelweaveError, ValueError, MemoryError)):
         return BAD_INPUT
@@ -179,5 +180,5 @@ def cli() -> None:
     """Learn which similarities matter: multiple kernel learning on tables, DNA, protein and text."""
 
 
-for command in (fit, predict, scan, variants, explain, report, cv, kernels, convert, inspect, demo):
+for command in (fit, predict, scan, variants, explain, report, cv, kernels, convert, inspect, demo, warmup):
     cli.add_command(command)

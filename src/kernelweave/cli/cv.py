@@ -55,7 +55,7 @@ class Row:
 @opt.FILES
 @click.option("--kernel", type=opt.KernelText(), multiple=True, help="What is similar; repeat it to compare several.")
 @click.option("--preset", type=opt.Choice("name", "cli.presets", "PRESETS"), multiple=True, metavar="NAME",
-              help="A kernel for a task: splice, promoter, peaks, protein, text, table; may be repeated.")  # fmt: skip
+              help="A kernel for a task: splice, promoter, tf, protein, text, table; may be repeated.")  # fmt: skip
 @click.option("--C", "C", type=opt.Costs(), help="Costs of errors to compare: 0.1,1,10, or auto, as in fit; default "
               "1, or auto for a table without --kernel.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Parts that are left out.")

@@ -16,6 +16,7 @@ from . import options as opt
 from .arrange import arranged, model_alphabet
 from .console import json_line, note, work_bar
 from .data import Reading, kind_of, opened, read
+from .engines import ENGINE, on_engine
 from .failures import check_output, check_printable
 from .notes import SampleNotes, Seen
 
@@ -29,7 +30,8 @@ Examples:
 One line for each sample, in their order: id, score, predicted class. The score is the decision value: above 0
 is the positive class (the one that sorts last, 1 of 1 and -1, unless fit was told --positive); with more than two
 classes it is that of the predicted class. Standard error says how many of the samples the model was trained on.
-Regression has id and prediction. The id of a table's row is its number, unless --id names a column.
+Regression has id and prediction; a model of several targets one prediction or label for each. The id of a table's
+row is its number, unless --id names a column.
 """
 
 
@@ -42,6 +44,7 @@ Regression has id and prediction. The id of a table's row is its number, unless 
 @opt.READING
 @opt.PLACES
 @opt.THREADS
+@ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line instead of columns.")
 def predict(**options: Any) -> None:
     """Write scores of the samples in DATA by a MODEL file."""
@@ -51,23 +54,24 @@ def predict(**options: Any) -> None:
         check_output(options["output"])
     else:
         check_printable()
-    how = Reading.taken_from(options)
-    model = load(options["model"])
-    model.n_jobs = options["threads"] or -1
-    columns = Columns(model, options["all_scores"], options["probability"])
-    blocks = columns.blocks(options["files"], how)
-    first = next(blocks, [])  # what is wrong with the input is found out before anything is written
-    with _lines(options["output"]) as write:
-        if not options["as_json"]:
-            write("\t".join(columns.names) + "\n")
-        for rows in chain([first], blocks):
-            if options["as_json"]:
-                named = (dict(zip(columns.names, row, strict=True)) for row in rows)
-                write("".join(f"{json_line(row)}\n" for row in named))
-            else:
-                write("".join("\t".join(map(field_text, row)) + "\n" for row in rows))
-    for text in columns.said():
-        note(text)
+    with on_engine(options):
+        how = Reading.taken_from(options)
+        model = load(options["model"])
+        model.n_jobs = options["threads"] or -1
+        columns = Columns(model, options["all_scores"], options["probability"])
+        blocks = columns.blocks(options["files"], how)
+        first = next(blocks, [])  # what is wrong with the input is found out before anything is written
+        with _lines(options["output"]) as write:
+            if not options["as_json"]:
+                write("\t".join(columns.names) + "\n")
+            for rows in chain([first], blocks):
+                if options["as_json"]:
+                    named = (dict(zip(columns.names, row, strict=True)) for row in rows)
+                    write("".join(f"{json_line(row)}\n" for row in named))
+                else:
+                    write("".join("\t".join(map(field_text, row)) + "\n" for row in rows))
+        for text in columns.said():
+            note(text)
 
 
 def field_text(value: Any) -> str:
@@ -81,6 +85,7 @@ class Columns:
     def __init__(self, model: Any, all_scores: bool, probability: bool) -> None:
         self.model = model
         classes = getattr(model, "classes_", None)
+        self._targets = model.fitted_.machine_names if model.fitted_.several else []
         self._several = classes is not None and len(classes) > 2
         self._all = all_scores and self._several
         self._regression = not hasattr(model, "decision_function")
@@ -88,6 +93,10 @@ class Columns:
             raise click.UsageError("--probability needs a model that was trained with --loss logistic.")
         self._probability = probability
         names = ["id", "prediction"] if self._regression else ["id", "score", "class"]
+        if self._targets:
+            kind = "prediction" if self._regression else "label"
+            names = ["id", *(f"{kind}:{name}" for name in self._targets)]
+            self._all = all_scores and not self._regression
         if self._all:
             names += [f"score:{label}" for label in classes]  # type: ignore[union-attr]
         if probability:
@@ -119,10 +128,14 @@ class Columns:
 
     def _rows(self, X: Any, ids: list[str]) -> list[tuple[Any, ...]]:
         model = self.model
-        if self._regression:
+        if self._regression and not self._targets:
             return list(zip(ids, model.predict(X).tolist(), strict=True))
+        if self._regression:
+            return list(zip(ids, *model.predict(X).T.tolist(), strict=True))
         scores = model.decision_function(X)
-        if self._several:
+        if self._targets:
+            columns = [ids, *(scores > 0).astype(int).T.tolist()]
+        elif self._several:
             best = scores.argmax(axis=1)
             columns = [ids, scores.max(axis=1).tolist(), model.classes_[best].tolist()]
         elif hasattr(model, "classes_"):

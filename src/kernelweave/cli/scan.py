@@ -20,11 +20,13 @@ Examples:
   kernelweave scan model.kw genome.fa --region chrI:1,000,000-2,000,000 --threshold 1 > hits.tsv
   kernelweave scan model.kw genome.fa --strand + --output scores.bedgraph
   kernelweave scan model.kw genome.fa --output scores.bw
+  kernelweave scan model.kw genome.fa --fdr 0.05 --output sites.narrowPeak
 
 \b
 Coordinates are those of the forward strand, from 0 on, the end not included; --region counts from 1, as browsers do.
 With --at, only windows are scored that have the word where the training windows have it (--anchor says otherwise).
-Written to a file, an interrupted scan goes on after the last sequence that was finished.
+With --fdr, only peaks are written, windows that score more than all that overlap them, with their q: the genome is
+scanned once more, shuffled. Written to a file, an interrupted scan goes on after the last sequence that was finished.
 """
 
 
@@ -39,7 +41,14 @@ Written to a file, an interrupted scan goes on after the last sequence that was 
     help="Where the word stands in a window, from 0 on.  [default: where all training windows have it]",
 )
 @click.option("--strand", type=click.Choice(["both", "+", "-"]), default="both", show_default=True)
-@click.option("--threshold", type=float, help="Write only scores of at least this.")
+@click.option("--threshold", type=float, help="Write only scores of at least this.  [default with --fdr: 0]")
+@click.option(
+    "--fdr",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="Q",
+    help="Write peaks with at most this share of false ones among them, by a scan of the shuffled genome.",
+)
+@click.option("--seed", type=click.IntRange(min=0, max=opt.MOST), default=0, help="Of the order of --fdr.")
 @click.option("--region", multiple=True, metavar="NAME:FROM-TO", help="Only this stretch; may be repeated.")
 @click.option("--regions", type=click.Path(), metavar="BED", help="Only the stretches in a BED file.")
 @click.option(
@@ -59,7 +68,7 @@ Written to a file, an interrupted scan goes on after the last sequence that was 
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["tsv", "bed", "bedgraph", "bigwig"]),
+    type=click.Choice(["tsv", "bed", "bedgraph", "bigwig", "narrowpeak"]),
     help="What is written.  [default: by the ending of --output]",
 )
 @click.option("--output", "-o", type=click.Path(), help="A file for the hits.  [default: standard output]")
@@ -72,6 +81,8 @@ def scan(**options: Any) -> None:
 
     if options["region"] and options["regions"]:
         raise click.UsageError("--region and --regions both say where; give one of them.")
+    if (options["form"] == "narrowpeak") > bool(options["fdr"]):
+        raise click.UsageError("--format narrowpeak is for peaks; say by --fdr 0.05 how many of them may be false.")
     if options["output"]:
         check_output(options["output"])
     elif options["as_json"]:
@@ -83,6 +94,9 @@ def scan(**options: Any) -> None:
     given = {name: options[name] for name in ("at", "anchor", "threshold", "unknown", "window")}
     given |= {"strands": options["strand"], "regions": regions, "n_jobs": options["threads"] or -1}
     given["label"] = class_of(model, options["label"])
+    if options["fdr"]:
+        _run_peaks(model, options, given)
+        return
     with work_bar("Scanning", "letter") as bar:
         done = _run(model, options, given, lambda progress: bar(progress.n_letters, progress.fraction))
     told = {
@@ -114,6 +128,42 @@ def _run(model: Any, options: dict[str, Any], given: dict[str, Any], callback: A
         callback(scanner.progress)
     sys.stdout.buffer.flush()
     return scanner.progress
+
+
+def _run_peaks(model: Any, options: dict[str, Any], given: dict[str, Any]) -> None:
+    """Call peaks, and write them when all are known."""
+    from ..io.atomic import AtomicFile
+    from ..scan import call_peaks
+
+    output, form = options["output"], options["form"]
+    if form is None:
+        form = "narrowpeak" if (output or "").lower().endswith((".narrowpeak", ".bed")) else "tsv"
+    if form not in ("tsv", "narrowpeak"):
+        raise click.UsageError(f"Peaks are written as tsv or narrowpeak; got --format {form}.")
+    given["threshold"] = 0.0 if given["threshold"] is None else given["threshold"]
+    with work_bar("Scanning", "letter") as bar:
+        peaks = call_peaks(
+            model,
+            options["genome"],
+            fdr=options["fdr"],
+            random_state=options["seed"],
+            callback=lambda progress: bar(progress.n_letters, progress.fraction),
+            **given,
+        )
+    told = {"peaks": len(peaks), "above_threshold": peaks.n_peaks, "shuffled": peaks.n_shuffled}
+    if not output:
+        peaks.write(sys.stdout.buffer, form)
+        sys.stdout.buffer.flush()
+        return
+    with AtomicFile(output) as out:
+        peaks.write(out.file, form)
+    if options["as_json"]:
+        write_json({"output": output, **told})
+    else:
+        text = f"Wrote {output}: {count(len(peaks), 'peak')} with q ≤ {options['fdr']:g}, of {peaks.n_peaks:,} that "
+        click.echo(
+            f"{text}score {given['threshold']:g} or more; the shuffled genome has {peaks.n_shuffled:,} of these."
+        )
 
 
 def _run_bigwig(model: Any, options: dict[str, Any], given: dict[str, Any], callback: Any) -> Any:

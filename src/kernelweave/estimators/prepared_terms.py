@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
@@ -186,10 +185,7 @@ def _sizes_variances_marks(gram: Gram, share: np.ndarray, centred: bool) -> tupl
 def _groups_of_twins(marks: np.ndarray, live: np.ndarray) -> list[list[int]]:
     """Group the terms that give the same products with random vectors."""
     order = live[np.lexsort(marks[live].T)]
-    groups = [[int(order[0])]]
-    for before, m in pairwise(order):
-        if np.allclose(marks[before], marks[m], rtol=1e-9, atol=0.0):
-            groups[-1].append(int(m))
-        else:
-            groups.append([int(m)])
-    return sorted((sorted(group) for group in groups), key=lambda group: group[0])
+    before, after = marks[order[:-1]], marks[order[1:]]
+    alike = (np.abs(before - after) <= 1e-9 * np.abs(after)).all(axis=1)
+    groups = np.split(order, np.flatnonzero(~alike) + 1)
+    return sorted((sorted(group.tolist()) for group in groups), key=lambda group: group[0])

@@ -19,7 +19,8 @@ from ..views import DictViews, Path, Views, as_views
 from .base import Gram, support_of
 from .families import Family
 from .feature_map import FeatureMap
-from .tables import Tables, are_few
+from .kept_tables import Tables
+from .tables import are_few
 
 if TYPE_CHECKING:
     from .features import FeatureGram
@@ -42,13 +43,23 @@ class Windows:
     alphabet : Alphabet
     path : Path
         The columns that the model looks through to find a sequence.
+    along : bool
+        Whether the windows mostly follow each other letter by letter.
     """
 
-    def __init__(self, codes: np.ndarray, starts: np.ndarray, length: int, alphabet: Alphabet, path: Path = ()) -> None:
+    def __init__(
+        self,
+        codes: np.ndarray,
+        starts: np.ndarray,
+        length: int,
+        alphabet: Alphabet,
+        path: Path = (),
+        along: bool = False,
+    ) -> None:
         self.codes, self.starts, self.length, self.alphabet, self.path = codes, starts, length, alphabet, path
-        unknown = np.append(0, np.cumsum(codes >= alphabet.size, dtype=np.int32))
+        self.along = along
         #: Which windows have no unknown letter.
-        self.known = unknown[starts + length] == unknown[starts]
+        self.known = ~holding_unknown(codes, starts, length, alphabet)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -66,6 +77,12 @@ class Windows:
         part.starts, part.known = self.starts[chosen], self.known[chosen]
         return part
 
+    def scattered(self, chosen: np.ndarray) -> Windows:
+        """Return some of the windows that do not follow each other any more."""
+        part = self.some(chosen)
+        part.along = False
+        return part
+
     def views(self) -> Views:
         """Return the windows, cut out, as the samples that the model expects."""
         every = np.lib.stride_tricks.sliding_window_view(self.codes, self.length)
@@ -74,6 +91,16 @@ class Windows:
     def as_samples(self, codes: np.ndarray) -> Views:
         """Return codes (n, length) as the samples that the model expects."""
         return seen_through(self.path, SequenceSet(self.alphabet, codes.reshape(-1), len(codes), self.length))
+
+
+def holding_unknown(codes: np.ndarray, starts: np.ndarray, length: int, alphabet: Alphabet) -> np.ndarray:
+    """Return which windows of a sequence have unknown letters, (n,)."""
+    unknown = codes >= alphabet.size
+    if not unknown.any():
+        return np.zeros(len(starts), bool)
+    before = np.append(0, np.cumsum(unknown, dtype=np.int32))
+    found: np.ndarray = before[starts + length] > before[starts]
+    return found
 
 
 def seen_through(path: Path, sequences: SequenceSet) -> Views:
@@ -108,6 +135,13 @@ class Prepared:
             values = np.zeros((len(some), self.n_machines))
             self.add(some.views(), values)
             out[part] += values[:, machine]
+
+    def get_ready(self, windows: Windows, machine: int, least: float | None = None) -> None:
+        """Make what all threads that slide over these windows share, before any of them asks for it."""
+
+    def may_reach(self, windows: Windows, machine: int, least: float) -> np.ndarray | None:
+        """Return which windows may have a value of `least` or more, (n,), or None where to say so is no quicker."""
+        return None
 
     def pays(self, n_queries: int) -> bool:
         """Say whether so many samples would have tables or normals built anyway, so that they may as well be kept."""
@@ -158,9 +192,15 @@ class PreparedGram(Prepared):
         if len(self.weights) == 1:
             out += self.gram.apply(self.coef, self.weights[0], at)
             return
-        for c, row in enumerate(self.weights):
+        rows, which = np.unique(self.weights, axis=0, return_inverse=True)
+        if len(rows) > self.gram.n_terms:  # then every term is evaluated once, for all machines
+            for m in np.flatnonzero(self.weights.any(axis=0)):
+                out += self.gram.only([int(m)]).apply(self.coef * self.weights[:, m], np.ones(1), at)
+            return
+        for number, row in enumerate(rows):
             if row.any():
-                out[:, c] += self.gram.apply(np.ascontiguousarray(self.coef[:, c]), row, at)
+                own = np.flatnonzero(which.ravel() == number)
+                out[:, own] += self.gram.apply(np.ascontiguousarray(self.coef[:, own]), row, at)
 
 
 class PreparedTogether(Prepared):
@@ -177,6 +217,13 @@ class PreparedTogether(Prepared):
     def slide(self, windows: Windows, machine: int, out: np.ndarray) -> None:
         for part in self.parts:
             part.slide(windows, machine, out)
+
+    def get_ready(self, windows: Windows, machine: int, least: float | None = None) -> None:
+        for part in self.parts:
+            part.get_ready(windows, machine, least if len(self.parts) == 1 else None)
+
+    def may_reach(self, windows: Windows, machine: int, least: float) -> np.ndarray | None:
+        return self.parts[0].may_reach(windows, machine, least) if len(self.parts) == 1 else None
 
     def table_bytes(self) -> int:
         return sum(part.table_bytes() for part in self.parts)
@@ -252,6 +299,14 @@ class KeptTables(Prepared):
             values = tables.scores(queries, n_jobs)
             out[:, c] += values if roots is None else values * roots
 
+    def get_ready(self, windows: Windows, machine: int, least: float | None = None) -> None:
+        if self.slides:
+            _ = windows.places
+            if windows.along and machine in self.tables:
+                tables = self.tables[machine]
+                rare = least is not None and tables.is_rare(least / self._root(windows))
+                _ = tables.bounds if rare else tables.rows
+
     def slide(self, windows: Windows, machine: int, out: np.ndarray) -> None:
         if not self.slides:
             super().slide(windows, machine, out)
@@ -263,13 +318,32 @@ class KeptTables(Prepared):
                 way(windows.some(some), machine, values)
                 out[some] += values
         elif machine in self.tables and len(windows):
-            any_window = windows.as_samples(np.zeros((1, windows.length), np.uint8))
-            same_length(self.family.sequences(any_window, like=self.own), self.own)
-            parts = [seen for seen in self.family.piece.path if isinstance(seen, Letters)]
-            first = sum(part.first(windows.length) for part in parts)
-            values = self.tables[machine].slide(windows.places, windows.starts + first)
-            roots = self.family.roots(any_window)
-            out += values if roots is None else values * roots[0]
+            tables = self.tables[machine]
+            slide = tables.slide_along if windows.along else tables.slide
+            out += slide(windows.places, self._starts(windows)) * self._root(windows)
+
+    def may_reach(self, windows: Windows, machine: int, least: float) -> np.ndarray | None:
+        if not (self.slides and windows.along and machine in self.tables and len(windows)):
+            return None
+        tables, threshold = self.tables[machine], least / self._root(windows)
+        if not tables.is_rare(threshold):
+            return None
+        known = windows.known
+        found = np.ones(len(windows), bool)
+        found[known] = tables.may_reach(windows.places, self._starts(windows)[known], threshold)
+        return found
+
+    def _starts(self, windows: Windows) -> np.ndarray:
+        """Where the letters of every window begin that the tables know."""
+        parts = [seen for seen in self.family.piece.path if isinstance(seen, Letters)]
+        return windows.starts + sum(part.first(windows.length) for part in parts)
+
+    def _root(self, windows: Windows) -> float:
+        """What values of the tables are multiplied with: the same for all windows, which have the right length."""
+        any_window = windows.as_samples(np.zeros((1, windows.length), np.uint8))
+        same_length(self.family.sequences(any_window, like=self.own), self.own)
+        roots = self.family.roots(any_window)
+        return 1.0 if roots is None else float(roots[0])
 
 
 class KeptNormals(Prepared):

@@ -363,35 +363,3 @@ class _Rows:
             if not self.by_position:
                 values = values.reshape(-1, self.degree, n).sum(axis=0)
         return values[self.rows]
-
-
-class Tables:
-    """Σ_q coef[q] k(support q, ·), added up once and kept: tables of all positions, for any number of queries."""
-
-    def __init__(self, words: Words, n_jobs: int = 1) -> None:
-        self.exact = words.exact
-        self.length = len(words.table)
-        self.wave = words.build_all(words.used(), n_jobs)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all tables."""
-        return sum(array.nbytes for _, forest in self.wave for array in (forest.levels, forest.roots, forest.rows))
-
-    def scores(self, queries: SequenceSet, n_jobs: int = 1) -> np.ndarray:
-        """Return the score of every query, (n,)."""
-        out = np.zeros(len(queries))
-        add_up(self.wave, queries, self.exact, out, n_jobs)
-        return out
-
-    def slide(self, places: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the score of the windows that start at `starts` in a sequence, (n,).
-
-        places : the 32 letters from every place of the sequence on (`pack_places`), all of the windows' known
-        """
-        from .._fast.linadd import slide
-
-        out = np.zeros(len(starts))
-        for _, forest in self.wave:
-            slide(forest, places, starts, out)
-        return out

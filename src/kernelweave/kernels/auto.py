@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..categories import CATEGORIES
 from ..errors import InputError
+from ..presence import there
 from ..usual import PROTEINS, TEXTS
 from ..views import ArrayViews, DictViews, Views
 from .base import Kernel, add_all
@@ -20,13 +21,15 @@ from .look import Look, look_at, look_at_matrix
 from .ordinal import Ordinal
 from .periodic import Periodic
 from .spectrum import Spectrum
-from .vectors import RBF, Linear
+from .vectors import RBF, Laplacian, Linear
 from .weighted_degree import WeightedDegree
 from .words import BagOfWords
 from .wrappers import Frozen, per_feature
 
 #: Widths of the joint kernels on d columns of spread 1: each is gamma · d.
 WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+#: Widths of the joint kernels with a kink, `Laplacian`, on the same columns: for what jumps, as trees see it.
+KINKED_WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 #: Widths of the kernels on single columns, for up to so many of them; above, there are none.
 COLUMN_WIDTHS = {16: (0.1, 1.0, 10.0), 34: (0.3, 3.0)}
 #: Above this many columns, all are seen in one common unit.
@@ -120,9 +123,17 @@ class _Chooser:
         """Return the terms for named views: single columns are seen together, each wider view by itself."""
         single = [label for label in X.labels if _is_column(X.parts[label])]
         wide = [label for label in X.labels if label not in single]
-        found = [term.on(label) for label in wide for term in self.terms(X.parts[label])]
+        found = [term.on(label) for label in wide for term in self._of_view(X.parts[label])]
         looks = [look_at(label, X.parts[label]) for label in single]
         return [*found, *(self._of_columns(X, looks) if single else [])]
+
+    def _of_view(self, X: Views) -> list[Kernel]:
+        """Return the terms for a wide view, which some samples may lack: those that have it decide."""
+        rows, known = there(X)
+        if not 0 < len(rows) < len(X):
+            return self.terms(X)
+        own = _Chooser(self.share[rows], self.several, self.left_out)
+        return [term.if_missing() for term in own.terms(known)]
 
     def _of_columns(self, X: Views, looks: Sequence[Look]) -> list[Kernel]:
         for look in looks:
@@ -159,6 +170,7 @@ class _Chooser:
         terms: list[Kernel] = [RBF(_rounded(width / d)) for width in widths]
         if self.several:
             terms.append(Linear())
+            terms += [Laplacian(_rounded(width / d)) for width in KINKED_WIDTHS[: max(0, most - len(terms))]]
             single = next((own for top, own in COLUMN_WIDTHS.items() if 1 < d <= top), ())
             terms += [per_feature(RBF(width)) for width in single[: max(0, most - len(terms)) // d]]
         return [term.standardized(missing=missing) for term in terms]
@@ -178,8 +190,8 @@ class _Chooser:
             return [Categorical() if look.kind == "categories" else Ordinal()]
         if look.kind == "sequences" and not look.gaps:
             return _summands(for_sequences(X.sequences()))
-        if look.kind == "sequences":  # read as text, in which some may be missing
-            return [Spectrum(k=3, alphabet=CATEGORIES).normalized(), Spectrum(k=5, alphabet=CATEGORIES).normalized()]
+        if look.kind == "sequences":
+            return [term.if_missing() for term in _summands(for_sequences(there(X)[1].sequences()))]
         if look.kind == "text":
             return [(BagOfWords(alphabet=CATEGORIES) if look.gaps else BagOfWords()).normalized()]
         self.left_out.setdefault(look.kind, []).append(look.label)

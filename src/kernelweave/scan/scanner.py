@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import DataWarning, InputError
 from ..estimators.fitted import FittedModel, steps_of
+from ..gram.prepared import holding_unknown
 from ..io.intervals import as_regions
 from ..io.records import Fragment, read_fragments
 from ..io.streams import Source
@@ -128,6 +129,7 @@ class Scanner:
         self.word = None if at is None else self._word(at)
         self.anchor = None if self.word is None else self._anchor(self.word, at, anchor)
         self.progress = Progress()
+        self._seeds: np.random.Generator | None = None
 
     @property
     def window(self) -> int:
@@ -164,12 +166,13 @@ class Scanner:
 
     # -- a file ------------------------------------------------------------------------------------------------------
 
-    def blocks(self, path: Any, skip: int = 0) -> Iterator[tuple[list[Hits], int | None]]:
+    def blocks(self, path: Any, skip: int = 0, shuffle: int | None = None) -> Iterator[tuple[list[Hits], int | None]]:
         """Yield hits, block by block, and the number of records so far where a block ends with a whole one.
 
-        The first `skip` records are left out.
+        The first `skip` records are left out. With a number in `shuffle`, letters come in a random order that begins
+        with it, and keeps pairs of neighbours.
         """
-        self.progress = Progress()
+        self.progress, self._seeds = Progress(), None if shuffle is None else np.random.default_rng(shuffle)
         names, missing = _Names(), set(self.regions.names if self.regions else ())
         with Source(path) as source, blas_threads(self.n_jobs):
             for stretches, finished in self._stretches(source, names, skip):
@@ -222,6 +225,10 @@ class Scanner:
             borders = np.array([-piece.start, len(piece.text)])
             where = f"{source}: record {piece.record + 1} ({piece.id!r})"
             raise letter_error(alphabet, counts, bad, piece.text, borders, lambda _: where)
+        if self._seeds is not None:
+            from .._fast.shuffle import shuffle_pairs
+
+            shuffle_pairs(codes, alphabet.size, self._seeds.integers(2**63, dtype=np.uint64))
         return codes
 
     # -- a block -----------------------------------------------------------------------------------------------------
@@ -259,21 +266,20 @@ class Scanner:
         """The starts, on the forward strand, and scores of the windows of one strand that are to be reported."""
         end = len(codes) - self.window
         if strand == "-":  # the mirror image of the letters: a window from s on is one from end − s on
-            codes, starts = self.windows.alphabet.complement_table[codes[::-1]], end - starts
+            codes, starts = self.windows.alphabet.complement_table[codes[::-1]], end - starts[::-1]
         if self.word is not None and self.anchor is not None:
             for i, letter in enumerate(self.word, self.anchor):
                 starts = starts[codes[starts + i] == letter]
-        marks = np.append(0, np.cumsum(codes >= self.windows.alphabet.size, dtype=np.int32))
-        doubtful = marks[starts + self.window] > marks[starts]
+        doubtful = holding_unknown(codes, starts, self.window, self.windows.alphabet)
         self.progress.n_unknown += int(np.count_nonzero(doubtful))
         if self.skip_unknown:
             starts = starts[~doubtful]
         self.progress.n_windows += len(starts)
-        scores = self.windows.scores(codes, starts)
+        scores = self.windows.scores(codes, starts, along=self.word is None, threshold=self.threshold)
         if self.threshold is not None:
             kept = scores >= self.threshold
             starts, scores = starts[kept], scores[kept]
-        return (end - starts, scores) if strand == "-" else (starts, scores)
+        return (end - starts[::-1], scores[::-1]) if strand == "-" else (starts, scores)
 
 
 class _Names:

@@ -55,19 +55,35 @@ class WindowModel:
             raise InputError(f"window must be a whole number of letters ≥ 1; got {window!r}.")
         return int(window)
 
-    def scores(self, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the decision values of the windows from `starts` on in a sequence of codes, (n,)."""
-        windows, out = Windows(codes, starts, self.window, self.alphabet, self.path), np.empty(len(starts))
-        if self.prepared.slides:
-            _ = windows.places  # made before the threads ask for it
+    def scores(
+        self, codes: np.ndarray, starts: np.ndarray, along: bool = False, threshold: float | None = None
+    ) -> np.ndarray:
+        """Return the decision values of the windows from `starts` on in a sequence of codes, (n,).
+
+        along : whether the windows mostly follow each other letter by letter, by rising start
+        threshold : windows that are sure to score less may get −inf
+        """
+        windows = Windows(codes, starts, self.window, self.alphabet, self.path, along)
+        out = np.empty(len(starts))
+        least = None if threshold is None else threshold - self.intercept
+        self.prepared.get_ready(windows, self.machine, least)
 
         def work(part: slice) -> None:
-            out[part] = self.intercept
-            self.prepared.slide(windows.some(part), self.machine, out[part])
+            out[part] = self._values(windows.some(part), least)
 
         size = int(np.clip(-(-len(starts) // self.n_jobs), FEWEST, MOST))
         for_blocks(work, len(starts), size, self.n_jobs)
         return out
+
+    def _values(self, windows: Windows, least: float | None) -> np.ndarray:
+        may = None if least is None else self.prepared.may_reach(windows, self.machine, least)
+        if may is not None:
+            values, found = np.full(len(windows), -np.inf), self._values(windows.scattered(np.flatnonzero(may)), None)
+            values[may] = found
+            return values
+        values = np.full(len(windows), self.intercept)
+        self.prepared.slide(windows, self.machine, values)
+        return values
 
 
 def one_view(terms: list[Kernel], X: Views) -> tuple[Path, Any]:
