@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types docs bench certify fuzz release clean
+.PHONY: help demo test lint types docs bench papers certify fuzz release clean
 
 help: ## show this list
 	@echo "Usage: make TARGET [ARGS=\"...\"]"
@@ -34,6 +34,9 @@ docs: .venv/docs.stamp ## build the documentation into docs/_build
 
 bench: .venv/bench.stamp ## run the benchmarks
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+papers: .venv/bench.stamp ## measure the tables and figures of the papers; one row: make papers ARGS="table-4.2 --quick"
+	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m papers $(ARGS)
 
 certify: .venv/test.stamp ## check certificates on random problems against a cone solver; ARGS="--problems 5000"
 	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m certify.run --output certify.txt $(ARGS)

@@ -45,13 +45,13 @@ class HashedWords:
     def fit(self, sequences: list[str], y: np.ndarray) -> HashedWords:
         from sklearn.svm import LinearSVC
 
-        self.machine = LinearSVC(C=0.01).fit(self._columns(sequences), y)
+        self.machine = LinearSVC(C=0.01).fit(self.columns(sequences), y)
         return self
 
     def decision_function(self, sequences: list[str]) -> np.ndarray:
-        return self.machine.decision_function(self._columns(sequences))
+        return self.machine.decision_function(self.columns(sequences))
 
-    def _columns(self, sequences: list[str]) -> Any:
+    def columns(self, sequences: list[str]) -> Any:
         from scipy.sparse import csr_array
 
         codes = np.array([np.frombuffer(one.encode(), np.uint8) for one in sequences]).astype(np.int64) % 8

@@ -8,6 +8,7 @@ Every fit runs in a process of its own, from a packed file that it maps, so that
     genome      all windows of chromosomes I to V, judged on chromosome X (half an hour)
     synthetic   100,000 and 1,000,000 windows from `make_splice_sites`; no files needed
     degrees     MKL over 20 degrees beside one kernel, at 100,000 and at 1,000,000 windows of the genome
+    threads     the same fits on one thread and on two: 100,000 acceptor sites, 100,000 and 1,000,000 genome windows
     positions   MKL over 141 positions on the acceptor sites, with a picture
     columns     MKL over two columns of sequences, and over numbers beside them, against chunking
     chunking    working sets of Q (paper's table 4.6), and plain rows against linadd, with fitted exponents
@@ -30,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,7 @@ def fit(job: dict[str, Any]) -> dict[str, Any]:
     out = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - used, "n": len(y)}
     out |= {"dual": model.lower_bound_, "gap": model.gap_, "support": len(model.support_), "sites": int((y > 0).sum())}
     out |= {"weights": model.weights_.tolist(), "rss": peak(), "steps": model.n_iter_}
+    out["bits"] = sha256(model.dual_coef_.tobytes() + np.array([out["dual"], out["gap"]]).tobytes()).hexdigest()
     if job.get("test"):
         from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -288,6 +291,18 @@ def part_degrees(jobs: int) -> None:
     large = run(path, jobs, split=["degree"])
     say("20 degrees, 1,000,000", large)
     print("    weights:", " ".join(f"{weight:.3f}" for weight in large["weights"]))
+
+
+def part_threads(jobs: int) -> None:
+    for name, limit in (("acceptor-100000", None), ("genome-1000000", 100_000), ("genome-1000000", None)):
+        path = prepare(name)
+        if path is None:
+            continue
+        one, two = (run(path, n_jobs, limit=limit) for n_jobs in (1, 2))
+        say(f"{one['n']:,} on one thread", one)
+        say(f"{one['n']:,} on two threads", two)
+        same = "the same bits" if one["bits"] == two["bits"] else "OTHER BITS"
+        print(f"    {one['seconds'] / two['seconds']:.2f} times as fast (>= 1.7), {same}")
 
 
 def part_positions(jobs: int) -> None:

@@ -1,6 +1,6 @@
 """Real tables without any argument: MKLClassifier() and MKLRegressor() beside the usual models, in one run.
 
-python benchmarks/tables.py            prints the tables, and writes them into docs/tables.md
+python benchmarks/tables.py            prints the tables, and writes them into docs/howto/tables.md
 python benchmarks/tables.py iris wine  these sets only, and writes nothing
 
 Five folds; accuracy or R² of the samples left out, and CPU seconds of a fit. Sets that are not there are left out.
@@ -33,7 +33,7 @@ from kernelweave import MKLClassifier, MKLRegressor
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("KERNELWEAVE_DATA", ROOT.parent / "shared" / "data"))
-PAGE = ROOT / "docs" / "tables.md"
+PAGE = ROOT / "docs" / "howto" / "tables.md"
 MARKS = "<!-- measured -->", "<!-- end -->"
 N_FOLDS, MAX_SAMPLES = 5, 2000
 

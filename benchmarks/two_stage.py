@@ -207,7 +207,7 @@ def contenders(task: Task, X: np.ndarray, y: np.ndarray) -> dict[str, Contender]
         "ridge (default)": Contender(task, two_stage, whole[:1]),
         "alignment^4": Contender(task, two_stage, whole[1:2]),
         "differences": Contender(task, two_stage, whole[2:]),
-        "as printed": Contender(task, two_stage, [TwoStage(target="product", diagonal=True)]),
+        "products of targets": Contender(task, two_stage, [TwoStage(target="product", diagonal=True)]),
     }
 
 

@@ -1,4 +1,4 @@
-"""Write docs/faults.md, the list of faults with the tests that show them: python docs/make_faults.py."""
+"""Write docs/reference/faults.md, the list of faults with the tests that show them: python docs/make_faults.py."""
 
 import ast
 import re
@@ -43,4 +43,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    (HERE / "faults.md").write_text(page(), encoding="utf-8")
+    (HERE / "reference" / "faults.md").write_text(page(), encoding="utf-8")

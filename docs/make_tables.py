@@ -1,4 +1,4 @@
-"""Write docs/choices.md, what there is to choose from by name; Sphinx does so before it reads the pages."""
+"""Write docs/reference/choices.md, what there is to choose from by name; Sphinx does so before it reads the pages."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -40,4 +40,4 @@ def _table(title: str, rows: Iterable[tuple[str, Any]]) -> str:
 
 def write() -> None:
     """Write the page."""
-    (Path(__file__).parent / "choices.md").write_text(page(), encoding="utf-8")
+    (Path(__file__).parent / "reference" / "choices.md").write_text(page(), encoding="utf-8")

@@ -20,6 +20,7 @@ LAYERS = {
     0: (
         "choices",
         "clock",
+        "cluster",
         "datasets",
         "engines",
         "errors",
@@ -35,6 +36,7 @@ LAYERS = {
         "multiview",
         "usual",
         "categories",
+        "presence",
         "units",
         "views",
     ),
@@ -47,7 +49,7 @@ LAYERS = {
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 
 #: What a bare `import kernelweave` must not load.
-HEAVY = ("numba", "matplotlib", "pandas", "polars", "highspy", "sklearn")
+HEAVY = ("numba", "matplotlib", "pandas", "polars", "highspy", "sklearn", "dask", "distributed")
 
 
 def modules(root):

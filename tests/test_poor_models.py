@@ -84,7 +84,7 @@ def around(shift, n=200):
 
 @pytest.mark.parametrize("nu", [1e-6, 0.01, 0.1, 0.5])
 @pytest.mark.parametrize("kernel", [Linear(), Linear() + Linear().on([0, 1])], ids=["one", "two"])
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-9, 1e-6, 1.0, 1e6])
 def test_an_optimum_of_zero_is_proven_and_told(nu, kernel, scale):
     model = MKLOneClass(kernel, nu=nu, scaling=None)
     with pytest.warns(DataWarning, match="The optimum is 0") as caught:

@@ -13,7 +13,7 @@ from kernelweave.cli.app import cli
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
-COMMANDS = ROOT / "docs" / "command_line.md"
+COMMANDS = ROOT / "docs" / "reference" / "command_line.md"
 
 
 def snippets():
@@ -89,7 +89,7 @@ def test_picture_is_small():
 def test_the_walk_along_a_genome(tmp_path, monkeypatch):
     """The page on genomes begins with Python, goes on in the shell, and ends in Python."""
     monkeypatch.chdir(tmp_path)
-    page = ROOT / "docs" / "genomes.md"
+    page = ROOT / "docs" / "tutorials" / "genomes.md"
     make, use = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     exec(make, {"__name__": "__page__"})
     for line in commands(page):

@@ -15,6 +15,8 @@ _HOMES = {
     "estimators.converted": ("from_gkm",),
     "estimators.markov": ("PositionalMarkovChain",),
     "estimators.preclustering": ("PreClustering",),
+    "estimators.gp_kernel": ("GPKernel",),
+    "estimators.transformer": ("WeaveTransformer",),
     "kernels": (
         "RBF",
         "Frozen",
@@ -49,6 +51,7 @@ _HOMES = {
     "explain.displays": (
         "ConvergenceDisplay",
         "CurvesDisplay",
+        "EmbeddingDisplay",
         "KernelWeightsDisplay",
         "KmerMapDisplay",
         "MutationMapDisplay",
@@ -62,7 +65,9 @@ _HOMES = {
     "io.model_file": ("load", "save"),
     "io.checkpoint": ("Checkpoint",),
     "scan": ("call_peaks", "scan_file", "scan_to_file"),
-    "errors": ("CheckpointError", "DataWarning", "InputError", "ModelFormatError"),
+    "cluster": ("engine",),
+    "errors": ("CheckpointError", "DataWarning", "EngineError", "InputError", "ModelFormatError"),
+    "sequences": ("Shards",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

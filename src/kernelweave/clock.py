@@ -21,12 +21,12 @@ _limit: ContextVar[tuple[float, float]] = ContextVar("kernelweave time limit", d
 
 
 class _Compiler:
-    """Counts the seconds that Numba compiles, and tells those who listen when it begins."""
+    """Counts the seconds that Numba compiles, and tells those who listen what it begins with."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.depth, self.spent, self.since = 0, 0.0, 0.0
-        self.listeners: list[Callable[[], None]] = []
+        self.listeners: list[Callable[[str], None]] = []
         self.registered = False
 
     def register(self) -> None:
@@ -38,15 +38,15 @@ class _Compiler:
             event.register("numba:compile", _listener(self))
             self.registered = True
 
-    def begin(self) -> None:
+    def begin(self, what: str) -> None:
         with self.lock:
             self.depth += 1
             if self.depth > 1:  # a function that another one calls
                 return
             self.since = time.monotonic()
-            told, self.listeners = self.listeners, []
+            told = list(self.listeners)
         for listener in told:
-            listener()
+            listener(what)
 
     def end(self) -> None:
         with self.lock:
@@ -64,7 +64,8 @@ def _listener(compiler: _Compiler) -> Any:
 
     class Listener(event.Listener):
         def on_start(self, event: Any) -> None:
-            compiler.begin()
+            function = event.data["dispatcher"].py_func
+            compiler.begin(f"{function.__module__.rpartition('.')[2]}.{function.__name__}")
 
         def on_end(self, event: Any) -> None:
             compiler.end()
@@ -81,14 +82,14 @@ def now() -> float:
 
 
 @contextmanager
-def limited(seconds: float | None, compiling: Callable[[], None] | None = None) -> Iterator[float]:
+def limited(seconds: float | None, compiling: Callable[[str], None] | None = None) -> Iterator[float]:
     """Give what runs inside so many seconds, or endless time for None; yield the deadline on the clock of `now`.
 
     Parameters
     ----------
     seconds : float or None
     compiling : callable, optional
-        Called once, when something is compiled for the first time.
+        Called with the name of every function that has to be compiled, such as "smo.smo".
     """
     _compiler.register()
     if compiling is not None:

@@ -33,9 +33,17 @@ class CheckpointError(KernelweaveError, ValueError):
     """A checkpoint cannot be gone on from: it is damaged, or of other data or parameters."""
 
 
+class EngineError(KernelweaveError, RuntimeError):
+    """Workers are gone, do not answer, or fail; the message names worker and shard, and says what to do."""
+
+
 class InternalError(KernelweaveError, RuntimeError):
     """What the library worked out contradicts itself: a fault of the library, or of a kernel or loss given to it."""
 
 
 class DataWarning(UserWarning):
     """The data were accepted, but hold something the user should know."""
+
+
+class EngineWarning(UserWarning):
+    """The engine works, but the user should know something of the cluster that it runs on."""

@@ -85,6 +85,19 @@ def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
     return X
 
 
+def whole_numbers(values: np.ndarray) -> np.ndarray:
+    """Return floats and objects that are whole numbers as integers; anything else as it is."""
+    if values.dtype.kind == "O" and all(isinstance(value, (int, np.integer)) for value in values.ravel()):
+        return values.astype(np.int64)
+    return values.astype(np.int64) if values.dtype.kind == "f" and np.all(values == np.floor(values)) else values
+
+
+def are_rows(X: Any, Y: Any) -> bool:
+    """Say whether these are two rows of as many numbers, and not two columns of a sample each."""
+    both = isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.ndim == Y.ndim == 1
+    return bool(both and X.shape == Y.shape and X.dtype.kind in "biuf" and Y.dtype.kind in "biuf")
+
+
 def upright(part: Any) -> Any:
     """Return plain numbers, one for each sample, as a matrix of one column; anything else as it is."""
     return part[:, None] if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "biuf" else part

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .errors import InputError
+from .matrices import object_column
+from .presence import joined
 from .views import DictViews, Views, as_views
 
 
@@ -19,7 +21,17 @@ class MultiView:
     Parameters
     ----------
     views : dict
-        Matrices (dense or sparse), tables, or columns, by name; all of the same samples.
+        Matrices (dense or sparse), tables, or columns, by name; all of the same samples, unless `samples` says whose
+        they are.
+    samples : dict or None
+        The names of the samples that each view has, in its order, where not every sample has every view. All views
+        then get one row for every name, in the order in which the names are met first: numbers are NaN and other
+        things None where a view was not there. Kernels take these by a rule: `RBF(0.1).if_missing("zero")`.
+
+    Attributes
+    ----------
+    names : array or None
+        The names of the samples, where `samples` was given.
 
     Examples
     --------
@@ -34,11 +46,20 @@ class MultiView:
     >>> model = MKLClassifier(Linear().on("genes") + RBF(0.1).on("images"))
     >>> GridSearchCV(model, {"C": [0.1, 1.0]}, cv=3).fit(X, y).best_params_
     {'C': 1.0}
+    >>> some = MultiView({"age": [[50.0], [60.0]], "dna": ["ACGT"]}, samples={"age": ["ann", "bob"], "dna": ["bob"]})
+    >>> list(some.names), some["dna"]
+    (['ann', 'bob'], array([None, 'ACGT'], dtype=object))
     """
 
-    def __init__(self, views: Mapping[Hashable, Any]) -> None:
+    def __init__(
+        self, views: Mapping[Hashable, Any], *, samples: Mapping[Hashable, Sequence[Hashable]] | None = None
+    ) -> None:
         if not isinstance(views, Mapping):
             raise InputError(f"MultiView takes a dict of views by name; got {type(views).__name__}.")
+        self.names: np.ndarray | None = None
+        if samples is not None:
+            names, views = joined(views, samples)
+            self.names = object_column(names)
         self._views = as_views(dict(views))
 
     @property
@@ -63,7 +84,7 @@ class MultiView:
         if isinstance(index, str) or (not _are_rows(index) and index in self._views.labels):
             return self._views.select(index).native()
         rows = np.arange(len(self))[index]
-        return _of(self._views.rows(np.atleast_1d(rows)))
+        return _of(self._views.rows(np.atleast_1d(rows)), None if self.names is None else self.names[rows])
 
     def as_views(self) -> Views:
         """Return the views as the library sees them."""
@@ -78,8 +99,8 @@ def _are_rows(index: Any) -> bool:
     return isinstance(index, (slice, list, np.ndarray, np.integer))
 
 
-def _of(views: Views) -> MultiView:
+def _of(views: Views, names: np.ndarray | None) -> MultiView:
     assert isinstance(views, DictViews)
     made = MultiView.__new__(MultiView)
-    made._views = views
+    made._views, made.names = views, names
     return made

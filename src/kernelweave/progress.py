@@ -32,8 +32,8 @@ class FitProgress:
     - ``seconds``: since the fit began; ``seconds_left``: until `tol`, if the logarithm of the gap goes on falling as
       it did; None where that is not known;
     - ``problem``, ``n_problems``: which of several problems this is, from 0;
-    - ``phase``: "solving"; or "compiling", once, where code has to be compiled first. That is done once per machine,
-      and its time does not count.
+    - ``phase``: "solving"; or "compiling", where a function has to be compiled first: ``what`` names it, else it is
+      None. That is done once per machine, and its time does not count.
 
     After an iteration there are ``weights`` and ``n_solves`` too, as in `history_`.
 
@@ -96,16 +96,17 @@ class FitProgress:
             "problem": self.problem,
             "n_problems": self.n_problems,
             "phase": "solving",
+            "what": None,
         }
         for callback in self.callbacks:
             callback(dict(entry))
 
 
-def compiling(seconds: float) -> dict[str, Any]:
-    """Return what callbacks are told where code has to be compiled, once per machine."""
+def compiling(seconds: float, what: str) -> dict[str, Any]:
+    """Return what callbacks are told where a function has to be compiled, once per machine."""
     known = {"iteration": 0, "inside": True, "upper": math.inf, "lower": -math.inf, "gap": math.inf, "active": None}
     return known | {"support": 0, "seconds": seconds, "seconds_left": None, "problem": 0, "n_problems": 1,
-                    "phase": "compiling"}  # fmt: skip
+                    "phase": "compiling", "what": what}  # fmt: skip
 
 
 def seconds_left(trend: Sequence[tuple[float, float]], tol: float) -> float | None:
@@ -142,7 +143,7 @@ def printer(verbose: int) -> Callback | None:
     def write(entry: dict[str, Any]) -> None:
         nonlocal last
         if entry.get("phase") == "compiling":
-            print("compiling, once per machine", file=sys.stderr)
+            print(f"compiling {entry['what']}, once per machine", file=sys.stderr)
             return
         if entry["inside"] and entry["seconds"] - (last or 0.0) < LINE_EVERY:
             return

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d, validate_data
 
 from .errors import DataWarning, InputError, InputTypeError
@@ -87,7 +87,7 @@ def _is_text(X: Any) -> bool:
         return bool(X) and all(isinstance(row, (str, bytes)) for row in X)
     if isinstance(X, np.ndarray):
         return X.ndim == 1 and (X.dtype.kind in "SUT" or (X.dtype == object and _is_text(X.tolist())))
-    return type(X).__name__ == "SequenceSet"
+    return type(X).__name__ in ("SequenceSet", "Shards")
 
 
 def _is_list_of_views(X: Any) -> bool:
@@ -104,12 +104,37 @@ def check_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes
 
 
-def check_numbers(y: Any, n: int) -> np.ndarray:
-    """Return regression targets as float64."""
-    y = _column(y, n)
+def check_indicator(y: Any, n: int) -> np.ndarray | None:
+    """Return a 0/1 matrix of several labels for every sample as bool, (n, n_labels); None where y is one column."""
+    if not _has_columns(y):
+        return None
+    if type_of_target(y, input_name="y") != "multilabel-indicator":
+        raise InputError(
+            f"y has {np.shape(y)[1]} columns, so each of them has to be 0 or 1, for samples that have several labels. "
+            "For classes, give one column; sklearn.multioutput.MultiOutputClassifier takes several columns of classes."
+        )
+    y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    check_consistent_length(np.empty(n), y)
+    return y.astype(bool)
+
+
+def check_numbers(y: Any, n: int, *, several: bool = False) -> np.ndarray:
+    """Return regression targets as float64: (n,); or with `several` also (n, n_targets), for two and more columns."""
+    if not (several and _has_columns(y)):
+        y = _column(y, n)
     values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    check_consistent_length(np.empty(n), values)
     check_size(values, "The target y")
     return values
+
+
+def _has_columns(y: Any) -> bool:
+    if not hasattr(y, "shape"):
+        try:
+            y = np.asarray(y)
+        except ValueError:  # rows of several lengths: what reads a column says so
+            return False
+    return len(y.shape) == 2 and y.shape[1] > 1
 
 
 def _column(y: Any, n: int) -> np.ndarray:

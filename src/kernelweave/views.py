@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .categories import CATEGORIES, category_names
 from .errors import InputError, InputTypeError
-from .matrices import check_sound, column_numbers, finite_matrix, listed_labels, object_column, upright
+from .matrices import check_sound, column_numbers, finite_matrix, listed_labels, object_column, upright, whole_numbers
 
 if TYPE_CHECKING:
     from .sequences import Alphabet, SequenceSet
@@ -119,8 +119,7 @@ class Views:
         values = np.asarray(self.column())
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
-        if values.dtype.kind == "f" and np.all(values == np.floor(values)):
-            values = values.astype(np.int64)
+        values = whole_numbers(values)
         if values.dtype.kind not in "iu":
             raise InputTypeError(
                 f"A precomputed kernel works on integer ids, one per sample; got {values.dtype} values. "

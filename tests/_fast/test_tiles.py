@@ -8,10 +8,20 @@ from hypothesis import strategies as st
 from kernelweave._fast import jit_fused, tiles
 from kernelweave._fast.exponential import exponential
 
-#: exp of two widths, a line and a power, and what they count.
-FORMS = np.array([[0.3, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.5, 1.5, 3.0]])
-WEIGHTS = np.array([0.5, 0.0, 0.25, 2.0])
-TERMS = np.array([1, 0, 2, 2])
+#: exp of widths, some of them twice and more of the one before, a line and a power, and what they count.
+FORMS = np.array(
+    [
+        [0.3, 0.0, 0.0, 0.0],
+        [0.6, 0.0, 0.0, 1.0],
+        [2.4, 0.0, 0.0, 2.0],
+        [2.0, 0.0, 0.0, 0.0],
+        [8.0, 0.0, 0.0, 2.0],
+        [1.0, 0.0, 1.0, 0.0],
+        [0.5, 1.5, 3.0, 0.0],
+    ]
+)
+WEIGHTS = np.array([0.5, 0.75, 0.125, 0.0, 1.5, 0.25, 2.0])
+TERMS = np.array([1, 0, 3, 0, 1, 2, 2])
 
 
 def shared(kind, A, B):
@@ -25,7 +35,7 @@ def shared(kind, A, B):
 def values(kind, A, B):
     """Naive: the matrices of all forms."""
     q = shared(kind, A, B)
-    return np.array([np.exp(-g * q) if degree == 0 else (g * q + c) ** degree for g, c, degree in FORMS])
+    return np.array([np.exp(-g * q) if degree == 0 else (g * q + c) ** degree for g, c, degree, _ in FORMS])
 
 
 @jit_fused
@@ -73,7 +83,7 @@ def test_blocks_and_products(case):
     out = np.ones((rows.shape[1], cols.shape[1]), rows.dtype)
     tiles.mixed(kind, rows, cols, FORMS, WEIGHTS, out)
     close(out, 1.0 + np.tensordot(WEIGHTS, K, 1), rows.dtype)
-    summed = np.zeros((3, *K.shape[1:]))
+    summed = np.zeros((4, *K.shape[1:]))
     np.add.at(summed, TERMS, WEIGHTS[:, None, None] * K)
     each = np.zeros_like(summed)
     tiles.each(kind, rows, cols, FORMS, WEIGHTS, TERMS, each)
@@ -82,7 +92,7 @@ def test_blocks_and_products(case):
     product = np.zeros((rows.shape[1], 2))
     tiles.mixed_products(kind, rows, cols, FORMS, WEIGHTS, coef, product)
     close(product, np.tensordot(WEIGHTS, K, 1) @ coef.T, rows.dtype)
-    products = np.zeros((3, rows.shape[1], 2))
+    products = np.zeros((4, rows.shape[1], 2))
     tiles.each_products(kind, rows, cols, FORMS, WEIGHTS, TERMS, coef, products)
     close(products, summed @ coef.T, rows.dtype)
 
@@ -104,14 +114,28 @@ def test_symmetric_matrices(case, cut):
     tiles.mixed_upper(kind, data, FORMS, WEIGHTS, 0, n, False, mixed)
     tiles.mirror(mixed, 0, n)
     close(mixed, 2.0 * np.tensordot(WEIGHTS, K, 1), data.dtype)
-    each = np.full((4, n, n), 7.0)
+    backwards, each = np.arange(len(FORMS))[::-1].copy(), np.full((len(FORMS), n, n), 7.0)
     for part in ((0, cut), (cut, n)):
-        tiles.each_symmetric(kind, data, FORMS, WEIGHTS, np.array([3, 2, 1, 0]), *part, each)
+        tiles.each_symmetric(kind, data, FORMS, WEIGHTS, backwards, *part, each)
     close(each[::-1], WEIGHTS[:, None, None] * K, data.dtype)
     coef = rng.normal(size=(2, n)) / n
     coef[0, ::2] = 0.0
-    quads, wanted = np.zeros((3, 2)), np.zeros((3, 2))
+    quads, wanted = np.zeros((4, 2)), np.zeros((4, 2))
     for part in ((0, cut), (cut, n)):
         tiles.each_quads(kind, data, FORMS, WEIGHTS, TERMS, coef, *part, quads)
     np.add.at(wanted, TERMS, WEIGHTS[:, None] * np.einsum("ci,pij,cj->pc", coef, K, coef))
     close(quads, wanted, data.dtype)
+
+
+@given(st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_distinct_samples_are_spread_over_all(n, seed):
+    rng = np.random.default_rng(seed)
+    which, cut = rng.integers(0, 3, n), int(rng.integers(0, n + 1))
+    K = rng.normal(size=(3, 3))
+    K += K.T
+    out = np.full((n, n), 7.0)
+    for fresh in (True, False):
+        for part in ((0, cut), (cut, n)):
+            tiles.spread_upper(K, which, *part, fresh, out)
+            tiles.mirror(out, *part)
+    np.testing.assert_allclose(out, 2.0 * K[np.ix_(which, which)])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kernelweave import kernels
-from kernelweave.kernels.vocabulary import WordVocabulary
+from kernelweave.kernels.word_vocabulary import WordVocabulary
 
 
 @dataclass(eq=False, repr=False)

@@ -5,6 +5,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.shell_completion import ShellComplete
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -49,6 +50,21 @@ def test_cv_searches_over_kernels_and_C(folder, kw):
     text = kw(*arguments, "--C", "0.1,10", "--folds", 3).stdout
     assert f"--C {told['best']['C']:g}" in text
     assert told["best"]["kernel"] in text
+
+
+def test_cv_without_a_kernel_judges_what_fit_would_train(folder, kw):
+    told = kw("cv", *TABLE, "--folds", 2, "--seed", 3, "--json")
+    assert told.stderr.count("Warning") == 1  # of a column that is left out
+    row = json.loads(told.stdout)["results"][0]
+    assert row["C"] == "auto"
+    rows = pd.read_csv("table.csv", keep_default_na=False)
+    X, y = rows.drop(columns="outcome"), rows["outcome"].to_numpy()
+    folds = StratifiedKFold(2, shuffle=True, random_state=3)
+    expected = cross_val_score(MKLClassifier(random_state=3), X, y, cv=folds)
+    assert np.allclose(row["scores"]["accuracy"]["folds"], expected)
+    both = kw("cv", *TABLE, "--folds", 2, "--C", "1,auto").stdout
+    assert "auto" in both
+    assert "--kernel" not in both
 
 
 def test_cv_of_numbers_and_of_more_classes(folder, kw):

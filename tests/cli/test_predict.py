@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from kernelweave import load
+from kernelweave import RBF, MKLClassifier, MKLRegressor, load, save
 from kernelweave.io import fasta, read_fasta, records
 
 
@@ -146,3 +146,16 @@ def test_ids_stay_in_their_line_and_column(kw, folder):
     rows = lines(kw("predict", "o.kw", "odd.csv").stdout)
     assert all(len(row) == 3 for row in rows)
     assert rows[1][0] == "a b 0"
+
+
+def test_a_model_of_several_targets_has_a_column_for_each(kw, folder):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    (folder / "two.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in X.tolist()), encoding="utf-8")
+    numbers = MKLRegressor(RBF(0.5)).fit(X, np.column_stack([X, X[:, 0] * X[:, 1]]))
+    labels = MKLClassifier(RBF(0.5)).fit(X, (X > 0).astype(int))
+    for model, kind in ((numbers, "prediction"), (labels, "label")):
+        save(model, "several.kw")
+        head, *rows = lines(kw("predict", "several.kw", "two.csv").stdout)
+        found = model.predict(X)
+        assert head == ["id", *(f"{kind}:{t}" for t in range(found.shape[1]))]
+        assert np.array_equal(np.array([row[1:] for row in rows], dtype=float), found)

@@ -77,6 +77,8 @@ def test_rows_are_for_few_samples_and_large_C(windows):
 def test_two_threads_find_the_same_bits(kernel, monkeypatch):
     monkeypatch.setattr("kernelweave.dual.active_set.ALL", 1_000)
     monkeypatch.setattr("kernelweave.gram.plan.EXPLICIT_SAMPLES", 100)
+    for name in ("MANY_PAIRS", "MANY_VALUES"):  # or one thread would do
+        monkeypatch.setattr(f"kernelweave.gram.pair_rows.{name}", 0)
     X, y = make_splice_sites(3_000, positives=0.1, random_state=1)
     one, two = (
         MKLClassifier(kernel.normalized(), norm="fixed", scaling=None, dual=ActiveSet(n_start=500), n_jobs=n_jobs).fit(
@@ -87,3 +89,4 @@ def test_two_threads_find_the_same_bits(kernel, monkeypatch):
     assert one.gap_ <= 1e-3
     np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
     np.testing.assert_array_equal(one.intercept_, two.intercept_)
+    assert (one.lower_bound_, one.objective_) == (two.lower_bound_, two.objective_)

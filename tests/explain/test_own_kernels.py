@@ -15,7 +15,8 @@ from kernelweave.explain import contributions, kmer_scores, kmer_table, motif, m
 from kernelweave.gram import Needs, estimate
 from kernelweave.kernels import ExplicitKernel
 from kernelweave.kernels.sparse_rows import Rows
-from kernelweave.kernels.vocabulary import KeyVocabulary, Shape, Vocabulary, WordVocabulary
+from kernelweave.kernels.vocabulary import KeyVocabulary, Shape, Vocabulary
+from kernelweave.kernels.word_vocabulary import WordVocabulary
 from kernelweave.scan.sliding import WindowModel
 from kernelweave.views import as_views
 
@@ -190,7 +191,7 @@ def test_own_listed_kernels_are_kernels(kernel, rng):
 
 
 def test_the_kernel_of_the_documentation_is_explained():
-    page = (Path(__file__).parents[2] / "docs" / "adding_a_kernel.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "adding_a_kernel.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?class Codons.*?)```", page, re.DOTALL)
     names = {"__name__": __name__}
     exec(code, names)

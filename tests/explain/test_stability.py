@@ -349,3 +349,20 @@ def test_a_search_that_changes_its_kernel_is_told_so():
     search = GridSearchCV(MKLRegressor(), {"kernel": [Linear() + RBF(1.0), RBF(0.1) + RBF(10.0) + RBF(1.0)]}, cv=2)
     with pytest.raises(InputError, match="do not have the same terms"):
         stability(search, A, A[:, 0] ** 2 * 0.3 + A[:, 0], n_bootstrap=5, n_permutations=20, random_state=0)
+
+
+def test_terms_that_learn_from_their_samples_are_the_same_terms():
+    """The spreads of a bootstrap sample are others than those of all samples; the term is not."""
+    A, _ = numbers(30)
+    model = MKLRegressor(Linear().standardized() + RBF(1.0).standardized())
+    found = stability(model, A, A[:, 0] ** 2 * 0.3 + A[:, 0], n_bootstrap=3, n_permutations=0, random_state=0)
+    assert found.weights.shape == (2,)
+    assert np.isfinite(found.mean).all()
+
+
+def test_terms_that_are_chosen_anew_are_not_taken_for_the_same():
+    A, _ = numbers(30)
+    A = A.copy()
+    A[5:, 1] = 0.0  # a column that some bootstrap samples see as constant, and leave out
+    with pytest.raises(InputError, match="do not have the same terms"):
+        stability(MKLRegressor(), A, A[:, 0], n_bootstrap=20, n_permutations=0, random_state=0)

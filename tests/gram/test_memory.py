@@ -22,6 +22,7 @@ PLANS = [
     ("rows, three terms", 3000),
     ("streamed", 500),
     ("words with shift", 2000),
+    ("words in place", 6000),
     ("words, by degree", 500),
     ("words and numbers", 1000),
     ("shift and matrix", 1500),

@@ -28,7 +28,7 @@ from kernelweave.mkl import (
 from kernelweave.mkl import machines as mkl_machines
 from kernelweave.mkl.active_terms import mixed_coef
 from kernelweave.mkl.base import Step
-from kernelweave.mkl.hessian import bordered_solve, bounded, machine_hessian, newton_target, simplex_minimum
+from kernelweave.mkl.hessian import bordered_solve, bounded, machines_hessian, newton_target, simplex_minimum
 from kernelweave.mkl.master_lp import MasterLP
 from kernelweave.norms import Fixed, Simplex
 from kernelweave.testing.kernels import variances
@@ -59,7 +59,7 @@ def few(loss, n_machines=1):
 def full_hessian(problem, step):
     some = np.arange(problem.gram.n_terms)
     pairs = zip(problem.machines, step.states, strict=True)
-    return sum(machine_hessian(Run(problem), step, machine, state, some) for machine, state in pairs)
+    return sum(machines_hessian(Run(problem), step, [machine], [state], some) for machine, state in pairs)
 
 
 # --- derivatives ---

@@ -30,6 +30,8 @@ def smo(K, ridge, l1, lower, upper, a, g, eps, max_iter):
         diag[t] = K[t, t] + ridge[t]
         up[t], down[t] = _doors(a[t], lower[t], upper[t], l1)
         climb[t] = up[t] - g[t]
+    # two samples that are the same have no curvature between them, but for rounding
+    flat = max(1e-12 * min(1.0, diag[_argmax(diag)]), 1e-300)
     violation = 0.0
     for turn in range(max_iter):
         i = _argmax(climb)
@@ -40,13 +42,13 @@ def smo(K, ridge, l1, lower, upper, a, g, eps, max_iter):
         for t in range(q):
             fall[t] = max(top - down[t] + g[t], 0.0)
         for t in range(q):
-            gain[t] = fall[t] * fall[t] / max(base + diag[t] - 2.0 * Ki[t], 1e-12)
+            gain[t] = fall[t] * fall[t] / max(base + diag[t] - 2.0 * Ki[t], flat)
         violation = fall[_argmax(fall)]
         if violation <= eps or top <= -0.5 * CLOSED:
             return turn, violation if top > -0.5 * CLOSED else 0.0
         j = _argmax(gain)
         Kj = K[j]
-        step = fall[j] / max(base + diag[j] - 2.0 * Ki[j], 1e-12)
+        step = fall[j] / max(base + diag[j] - 2.0 * Ki[j], flat)
         room_i = -a[i] if (l1 > 0.0 and a[i] < 0.0) else upper[i] - a[i]
         room_j = a[j] if (l1 > 0.0 and a[j] > 0.0) else a[j] - lower[j]
         step = min(step, room_i, room_j)

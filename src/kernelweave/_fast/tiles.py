@@ -2,8 +2,9 @@
 
 Samples lie transposed, (d, n), so that loops run along the samples; d is even, by a column of zeros where it must be.
 `kind` says what is shared: squared distances (0), distances (1) or products (2). A row of `forms` makes a term of it:
-(gamma, coef0, degree), which is exp(−gamma q) for degree 0, and (gamma q + coef0)^degree otherwise. Values are computed
-in the precision of the samples; sums of them are in double precision.
+(gamma, coef0, degree, squares), which is exp(−gamma q) for degree 0, and (gamma q + coef0)^degree otherwise. Where
+`squares` is not 0, exp(−gamma q) is that of the row before, squared so many times: gammas that double cost one product
+each. Values are computed in the precision of the samples; sums of them are in double precision.
 """
 
 import numpy as np
@@ -17,6 +18,9 @@ WIDTH = 4096
 ROWS = 4
 #: Rows that are mirrored at a time where a matrix is symmetric.
 MIRRORED = 32
+#: How many times an exponential is squared before the next one is made anew, in single and in double precision: every
+#: time doubles the error of its last bits.
+SQUARES = (2, 6)
 
 
 @jit_fused
@@ -53,13 +57,9 @@ def _shared(kind, rows, i, last, cols, start, w, q):
 
 
 @jit_fused
-def _value(q, form, weight, out):
-    """(w,), (3,), (), (w,) -> None: weight times the values of one term, into out."""
+def _power(q, form, weight, out):
+    """(w,), (4,), (), (w,) -> None: weight · (gamma q + coef0)^degree, into out."""
     gamma, coef0, w = q.dtype.type(form[0]), q.dtype.type(form[1]), q.dtype.type(weight)
-    if form[2] == 0.0:
-        for j in range(q.shape[0]):
-            out[j] = w * exponential(-gamma * q[j])
-        return
     for j in range(q.shape[0]):
         out[j] = w * (gamma * q[j] + coef0)
     for _ in range(1, int(form[2])):
@@ -68,20 +68,45 @@ def _value(q, form, weight, out):
 
 
 @jit_fused
-def _mix(q, forms, weights, power, out):
-    """(w,), (p, 3), (p,), (w,), (w,) -> None: Σ_p weights_p · term p, into out; `power` is for what is in between."""
+def _value(q, form, squared, out):
+    """(w,), (4,), (), (w,) -> (): the values of one term, into out, which has those of the one before.
+
+    `squared` says how often the exponential in out was squared so far, and what is returned says so of the new one; it
+    is −1 where there is none to go on from.
+    """
+    if form[2] != 0.0:
+        _power(q, form, 1.0, out)
+        return -1
+    squares = int(form[3])
+    if squares > 0 and squared >= 0 and squared + squares <= SQUARES[q.itemsize // 8]:
+        for _ in range(squares):
+            for j in range(q.shape[0]):
+                out[j] *= out[j]
+        return squared + squares
+    gamma = q.dtype.type(form[0])
+    for j in range(q.shape[0]):
+        out[j] = exponential(-gamma * q[j])
+    return 0
+
+
+@jit_fused
+def _mix(q, forms, weights, values, out):
+    """(w,), (p, 4), (p,), (w,), (w,) -> None: Σ_p weights_p · term p, into out; `values` is for what is in between."""
     out[:] = 0
+    squared = -1
     for p in range(forms.shape[0]):
+        w = q.dtype.type(weights[p])
         if weights[p] == 0.0:
-            continue
-        if forms[p, 2] == 0.0:
-            gamma, w = q.dtype.type(forms[p, 0]), q.dtype.type(weights[p])
+            squared = -1
+        elif forms[p, 2] != 0.0:
+            squared = -1
+            _power(q, forms[p], weights[p], values)
             for j in range(q.shape[0]):
-                out[j] += w * exponential(-gamma * q[j])
+                out[j] += values[j]
         else:
-            _value(q, forms[p], weights[p], power)
+            squared = _value(q, forms[p], squared, values)
             for j in range(q.shape[0]):
-                out[j] += power[j]
+                out[j] += w * values[j]
 
 
 @jit_fastmath
@@ -94,22 +119,22 @@ def _dot(values, coef):
 
 
 @jit_fused
-def _add(values, out):
-    """(w,), (w,) -> None: out += values."""
+def _add(values, scale, out):
+    """(w,), (), (w,) -> None: out += scale · values."""
     for j in range(values.shape[0]):
-        out[j] += values[j]
+        out[j] += scale * values[j]
 
 
 @jit_fused
-def _copy(values, out):
-    """(w,), (w,) -> None: out = values, in the precision of out."""
+def _copy(values, scale, out):
+    """(w,), (), (w,) -> None: out = scale · values, in the precision of out."""
     for j in range(values.shape[0]):
-        out[j] = values[j]
+        out[j] = scale * values[j]
 
 
 @jit_fused
 def mixed(kind, rows, cols, forms, weights, out):
-    """(), (d, r), (d, m), (p, 3), (p,), (r, m) -> None: out += Σ_p weights_p K_p."""
+    """(), (d, r), (d, m), (p, 4), (p,), (r, m) -> None: out += Σ_p weights_p K_p."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
     q, room = np.empty((ROWS, width), rows.dtype), np.empty((2, width), rows.dtype)
     for start in range(0, m, width):
@@ -118,12 +143,12 @@ def mixed(kind, rows, cols, forms, weights, out):
             _shared(kind, rows, i, r, cols, start, w, q)
             for s in range(min(ROWS, r - i)):
                 _mix(q[s][:w], forms, weights, room[0][:w], room[1][:w])
-                _add(room[1][:w], out[i + s][start : start + w])
+                _add(room[1][:w], rows.dtype.type(1.0), out[i + s][start : start + w])
 
 
 @jit_fused
 def mixed_upper(kind, data, forms, weights, first, last, fresh, out):
-    """(), (d, n), (p, 3), (p,), (), (), (), (n, n) -> None: the same for rows first to last, from the diagonal on.
+    """(), (d, n), (p, 4), (p,), (), (), (), (n, n) -> None: the same for rows first to last, from the diagonal on.
 
     Where `fresh`, out is written over instead of being added to. `mirror` does the rest.
     """
@@ -138,9 +163,22 @@ def mixed_upper(kind, data, forms, weights, first, last, fresh, out):
                 for s in range(min(ROWS, bottom - i)):
                     _mix(q[s][:w], forms, weights, room[0][:w], room[1][:w])
                     if fresh:
-                        _copy(room[1][:w], out[i + s][start : start + w])
+                        _copy(room[1][:w], data.dtype.type(1.0), out[i + s][start : start + w])
                     else:
-                        _add(room[1][:w], out[i + s][start : start + w])
+                        _add(room[1][:w], data.dtype.type(1.0), out[i + s][start : start + w])
+
+
+@jit_fused
+def spread_upper(K, which, first, last, fresh, out):
+    """(d, d), (n,), (), (), (), (n, n) -> None: K of the distinct samples that these are, as `mixed_upper` has it."""
+    for i in range(first, last):
+        row, to = K[which[i]], out[i]
+        if fresh:
+            for j in range(i, which.shape[0]):
+                to[j] = row[which[j]]
+        else:
+            for j in range(i, which.shape[0]):
+                to[j] += row[which[j]]
 
 
 @jit_fused
@@ -161,7 +199,7 @@ def _mirror(out, top, bottom, start, stop):
 
 @jit_fused
 def each_symmetric(kind, data, forms, scales, terms, first, last, out):
-    """(), (d, n), (p, 3), (p,), (p,), (), (), (t, n, n) -> None: out[terms_p] = scales_p K_p, rows first to last.
+    """(), (d, n), (p, 4), (p,), (p,), (), (), (t, n, n) -> None: out[terms_p] = scales_p K_p, rows first to last.
 
     And what mirrors them.
     """
@@ -173,32 +211,34 @@ def each_symmetric(kind, data, forms, scales, terms, first, last, out):
             w = min(width, n - start)
             for i in range(top, bottom, ROWS):
                 _shared(kind, data, i, bottom, data, start, w, q)
-                for p in range(forms.shape[0]):
-                    for s in range(min(ROWS, bottom - i)):
-                        _value(q[s][:w], forms[p], scales[p], room[:w])
-                        _copy(room[:w], out[terms[p], i + s][start : start + w])
+                for s in range(min(ROWS, bottom - i)):
+                    squared = -1
+                    for p in range(forms.shape[0]):
+                        squared = _value(q[s][:w], forms[p], squared, room[:w])
+                        _copy(room[:w], scales[p], out[terms[p], i + s][start : start + w])
             for p in range(forms.shape[0]):
                 _mirror(out[terms[p]], top, bottom, start, start + w)
 
 
 @jit_fused
 def each(kind, rows, cols, forms, scales, terms, out):
-    """(), (d, r), (d, m), (p, 3), (p,), (p,), (t, r, m) -> None: out[terms_p] += scales_p K_p."""
+    """(), (d, r), (d, m), (p, 4), (p,), (p,), (t, r, m) -> None: out[terms_p] += scales_p K_p."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
     q, room = np.empty((ROWS, width), rows.dtype), np.empty(width, rows.dtype)
     for start in range(0, m, width):
         w = min(width, m - start)
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, cols, start, w, q)
-            for p in range(forms.shape[0]):
-                for s in range(min(ROWS, r - i)):
-                    _value(q[s][:w], forms[p], scales[p], room[:w])
-                    _add(room[:w], out[terms[p], i + s][start : start + w])
+            for s in range(min(ROWS, r - i)):
+                squared = -1
+                for p in range(forms.shape[0]):
+                    squared = _value(q[s][:w], forms[p], squared, room[:w])
+                    _add(room[:w], scales[p], out[terms[p], i + s][start : start + w])
 
 
 @jit_fused
 def mixed_products(kind, rows, cols, forms, weights, coef, out):
-    """(), (d, r), (d, m), (p, 3), (p,), (c, m), (r, c) -> None: out += Σ_p weights_p K_p coef'."""
+    """(), (d, r), (d, m), (p, 4), (p,), (c, m), (r, c) -> None: out += Σ_p weights_p K_p coef'."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
     q, room = np.empty((ROWS, width), rows.dtype), np.empty((2, width), rows.dtype)
     for start in range(0, m, width):
@@ -213,23 +253,24 @@ def mixed_products(kind, rows, cols, forms, weights, coef, out):
 
 @jit_fused
 def each_products(kind, rows, cols, forms, scales, terms, coef, out):
-    """(), (d, r), (d, m), (p, 3), (p,), (p,), (c, m), (t, r, c) -> None: out[terms_p] += scales_p K_p coef'."""
+    """(), (d, r), (d, m), (p, 4), (p,), (p,), (c, m), (t, r, c) -> None: out[terms_p] += scales_p K_p coef'."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
     q, room = np.empty((ROWS, width), rows.dtype), np.empty(width, rows.dtype)
     for start in range(0, m, width):
         w = min(width, m - start)
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, cols, start, w, q)
-            for p in range(forms.shape[0]):
-                for s in range(min(ROWS, r - i)):
-                    _value(q[s][:w], forms[p], 1.0, room[:w])
+            for s in range(min(ROWS, r - i)):
+                squared = -1
+                for p in range(forms.shape[0]):
+                    squared = _value(q[s][:w], forms[p], squared, room[:w])
                     for c in range(coef.shape[0]):
                         out[terms[p], i + s, c] += scales[p] * _dot(room[:w], coef[c][start : start + w])
 
 
 @jit_fused
 def each_quads(kind, data, forms, scales, terms, coef, first, last, out):
-    """(), (d, n), (p, 3), (p,), (p,), (c, n), (), (), (t, c) -> None: out[terms_p] += scales_p coef'K_p coef.
+    """(), (d, n), (p, 4), (p,), (p,), (c, n), (), (), (t, c) -> None: out[terms_p] += scales_p coef'K_p coef.
 
     From the rows first to last of the upper triangle: each pair counts twice, and the diagonal once.
     """
@@ -239,13 +280,13 @@ def each_quads(kind, data, forms, scales, terms, coef, first, last, out):
         for start in range(i, n, width):
             w = min(width, n - start)
             _shared(kind, data, i, last, data, start, w, q)
-            for p in range(forms.shape[0]):
-                for s in range(min(ROWS, last - i)):
-                    _value(q[s][:w], forms[p], 1.0, room[:w])
-                    if start == i:  # what lies before the diagonal is there already, and it is there once
-                        room[:s] = 0
-                        room[s] *= data.dtype.type(0.5)
+            for s in range(min(ROWS, last - i)):
+                squared, after = -1, s + 1 if start == i else 0  # what lies before the diagonal is there already
+                for p in range(forms.shape[0]):
+                    squared = _value(q[s][:w], forms[p], squared, room[:w])
                     for c in range(coef.shape[0]):
                         if coef[c, i + s] != 0.0:
-                            own = 2.0 * scales[p] * coef[c, i + s]
-                            out[terms[p], c] += own * _dot(room[:w], coef[c][start : start + w])
+                            found = _dot(room[after:w], coef[c][start + after : start + w])
+                            if after > 0:  # the diagonal counts once
+                                found += 0.5 * room[s] * coef[c, i + s]
+                            out[terms[p], c] += 2.0 * scales[p] * coef[c, i + s] * found

@@ -27,6 +27,7 @@ from .predict import predict
 from .report import report
 from .scan import scan
 from .variants import variants
+from .warmup import warmup
 
 USAGE, BAD_INPUT, IO = 2, 3, 5
 
@@ -179,5 +180,5 @@ def cli() -> None:
     """Learn which similarities matter: multiple kernel learning on tables, DNA, protein and text."""
 
 
-for command in (fit, predict, scan, variants, explain, report, cv, kernels, convert, inspect, demo):
+for command in (fit, predict, scan, variants, explain, report, cv, kernels, convert, inspect, demo, warmup):
     cli.add_command(command)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from ..clock import limited
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -164,7 +166,7 @@ def gap_bar(tol: float) -> Iterator[Callable[[dict[str, Any]], None] | None]:
 
         def update(entry: dict[str, Any]) -> None:
             if entry.get("phase") == "compiling":
-                shown.update(task, description="Compiling, once per machine")
+                shown.update(task, description=f"Compiling {entry['what']}, once per machine")
             gap = entry.get("gap", math.inf)
             if not math.isfinite(gap):
                 return
@@ -190,11 +192,36 @@ def work_bar(what: str, unit: str) -> Iterator[Callable[[int, float | None], Non
     with Progress(*columns, console=console(sys.stderr), transient=True) as shown:
         task = shown.add_task(what, total=None)
 
+        def compiling(name: str) -> None:
+            shown.update(task, description=f"Compiling {name}, once per machine")
+
         def update(n: int, share: float | None) -> None:
             shown.update(task, total=None if share is None else 1.0, completed=share or 0.0)
             shown.update(task, description=f"{what}: {count(n, unit)}")
 
-        yield update
+        with limited(None, compiling):
+            yield update
+
+
+@contextmanager
+def compile_bar(what: str, compiled: list[str]) -> Iterator[None]:
+    """Show what is being compiled, on a terminal only, and list it."""
+    if not sys.stderr.isatty():
+        with limited(None, compiled.append):
+            yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console(sys.stderr), transient=True) as shown:
+        task = shown.add_task(what, total=None)
+
+        def compiling(name: str) -> None:
+            compiled.append(name)
+            shown.update(task, description=f"{what}: compiling {name}, once per machine")
+
+        with limited(None, compiling):
+            yield
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class Row:
     """One combination, with a list of scores over the folds for every measure."""
 
     kernel: str
-    C: float
+    C: Any
     scores: dict[str, list[float]]
     seconds: float
     converged: bool
@@ -55,10 +55,9 @@ class Row:
 @opt.FILES
 @click.option("--kernel", type=opt.KernelText(), multiple=True, help="What is similar; repeat it to compare several.")
 @click.option("--preset", type=opt.Choice("name", "cli.presets", "PRESETS"), multiple=True, metavar="NAME",
-              help="A kernel for a task: splice, promoter, peaks, protein, text, table; may be repeated.")  # fmt: skip
-@click.option(
-    "--C", "C", type=opt.Numbers(), default="1", show_default=True, help="Costs of errors to compare: 0.1,1,10."
-)
+              help="A kernel for a task: splice, promoter, tf, protein, text, table; may be repeated.")  # fmt: skip
+@click.option("--C", "C", type=opt.Costs(), help="Costs of errors to compare: 0.1,1,10, or auto, as in fit; default "
+              "1, or auto for a table without --kernel.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Parts that are left out.")
 @SPLITS
 @opt.LEARNING
@@ -72,7 +71,7 @@ def cv(**options: Any) -> None:
     from .arrange import arranged
     from .data import Reading, read
     from .machine import check_positive_label, check_task, task_of
-    from .presets import default_kernel, preset_kernel
+    from .presets import default_choice, default_kernel, preset_kernel
 
     check_printable()
     given = dict(options)
@@ -86,6 +85,8 @@ def cv(**options: Any) -> None:
     kernels = [parse(text) for text in options["kernel"]]
     kernels += [preset_kernel(name, data) for name in options["preset"]]
     kernels = kernels or [default_kernel(data)]
+    options["C"] = options["C"] or [default_choice(data, options)]
+    options["norm"] = default_choice(data, options) if options["norm"] is None else options["norm"]
     rows: list[Row] = []
     n_folds = 1 if options["hold_out"] else options["folds"]
     with step_bar("Cross-validating", len(kernels) * len(options["C"]) * n_folds) as step:
@@ -178,7 +179,7 @@ def _show(rows: list[Row], best: Row, measure: str, split_text: str, options: di
             chosen = row is best and len(rows) > 1
             notes = ["best"] * chosen + ["not converged"] * (not row.converged)
             style = "bold" if chosen else None
-            made.add_row(f"{row.C:g}", *cells, f"{row.seconds:.1f} s", ", ".join(notes), style=style)
+            made.add_row(_cost(row), *cells, f"{row.seconds:.1f} s", ", ".join(notes), style=style)
         out.print(made)
     if best.intervals:
         over = next(iter(best.intervals.values())).over
@@ -186,13 +187,19 @@ def _show(rows: list[Row], best: Row, measure: str, split_text: str, options: di
         which = "" if len(rows) == 1 else " of the best"
         out.print(f"95 % intervals{which}, by the bootstrap over {over}: {shown}.", soft_wrap=True)
     if len(rows) > 1:
-        out.print(f"The best {measure} has C = {best.C:g}. To train it on all data:")
+        out.print(f"The best {measure} has C = {_cost(best)}. To train it on all data:")
         quoted = best.kernel.replace('"', '\\"')
+        # a kernel that was chosen will be chosen again
+        kernel = f' --kernel "{quoted}"' if options["kernel"] or options["preset"] else ""
         files = " ".join(options["files"])
         names = ("target", "genome", "negatives", "ratio", "exclude", "width", "slop", "feature")
         given = {name: options.get(name) for name in names if options.get(name) not in (None, 1)}
         target = "".join(f" --{name} {value}" for name, value in given.items())
-        out.print(f'  kernelweave fit {files}{target} --C {best.C:g} --kernel "{quoted}"', soft_wrap=True)
+        out.print(f"  kernelweave fit {files}{target} --C {_cost(best)}{kernel}", soft_wrap=True)
+
+
+def _cost(row: Row) -> str:
+    return row.C if row.C == "auto" else f"{row.C:g}"
 
 
 def _cell(row: Row, measure: str) -> str:

@@ -97,10 +97,10 @@ def _has_words(model: Any) -> bool:
 
 def machines(model: Any) -> list[tuple[int, str]]:
     """Return the machines of a model, each with what it adds to the names of its files: nothing where there is one."""
-    classes = getattr(model, "classes_", ())
-    if len(classes) <= 2:
+    names = model.fitted_.machine_names
+    if len(names) == 1:
         return [(0, "")]
-    return [(i, "-" + re.sub(r"[^\w.+-]", "_", str(label))) for i, label in enumerate(classes)]
+    return [(i, "-" + re.sub(r"[^\w.+-]", "_", name)) for i, name in enumerate(names)]
 
 
 class Folder:

@@ -45,7 +45,7 @@ WIDTH = len("certificate")
 @opt.FILES
 @click.option("--kernel", type=opt.KernelText(), help="What is similar, as typed in Python; see `kernelweave kernels`.")
 @click.option("--preset", type=opt.Choice("name", "cli.presets", "PRESETS"), metavar="NAME",
-              help="A kernel for a task: splice, promoter, peaks, protein, text, table.")  # fmt: skip
+              help="A kernel for a task: splice, promoter, tf, protein, text, table.")  # fmt: skip
 @click.option("--output", "-o", type=click.Path(), default="model.kw", show_default=True, help="The model file.")
 @click.option("--C", "C", type=opt.Cost(), help="Cost of errors, against a smooth machine; auto chooses it by what is "
               "missed when samples are left out.  [default: 1; auto for tables without --kernel]")  # fmt: skip
@@ -90,7 +90,7 @@ class TrainingRun:
         from ..kernels import parse
         from .arrange import arranged
         from .data import Reading, read
-        from .presets import chooses, default_kernel, preset_kernel
+        from .presets import default_choice, default_kernel, preset_kernel
 
         self.options = dict(options)
         how = Reading.taken_from(options)
@@ -100,10 +100,9 @@ class TrainingRun:
             kernel = parse(options["kernel"])
         else:
             kernel = preset_kernel(options["preset"], data) if options["preset"] else default_kernel(data)
-        free = chooses(data) and not options["kernel"] and not options["preset"]
         for name in ("C", "norm"):
             if self.options[name] is None:
-                self.options[name] = "auto" if free else 1
+                self.options[name] = default_choice(data, options)
         self.data, self.names = arranged(data, kernel, how)
         self.task = task_of(data.y, options["task"])
         check_task(self.task, self.data)

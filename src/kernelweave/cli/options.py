@@ -101,21 +101,21 @@ class Memory(click.ParamType):
         return value
 
 
-class Numbers(click.ParamType):
-    """Several numbers above 0, with commas between them."""
+class Costs(click.ParamType):
+    """Several numbers above 0, or auto, with commas between them."""
 
-    name = "numbers"
+    name = "costs"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
-        """Return the numbers."""
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
+        """Return the numbers, and "auto" as it is."""
         given = value if isinstance(value, list) else str(value).split(",")
         try:
-            numbers = [float(part) for part in given]
+            costs: list[Any] = ["auto" if part == "auto" else float(part) for part in given]
         except ValueError:
-            numbers = []
-        if not numbers or not all(0 < number < float("inf") for number in numbers):
+            costs = []
+        if not costs or not all(cost == "auto" or 0 < cost < float("inf") for cost in costs):
             self.fail(f"{value!r} is not a list of numbers above 0 such as 0.1,1,10.", param, ctx)
-        return numbers
+        return costs
 
 
 class Named(Choice):

@@ -29,7 +29,8 @@ Examples:
 One line for each sample, in their order: id, score, predicted class. The score is the decision value: above 0
 is the positive class (the one that sorts last, 1 of 1 and -1, unless fit was told --positive); with more than two
 classes it is that of the predicted class. Standard error says how many of the samples the model was trained on.
-Regression has id and prediction. The id of a table's row is its number, unless --id names a column.
+Regression has id and prediction; a model of several targets one prediction or label for each. The id of a table's
+row is its number, unless --id names a column.
 """
 
 
@@ -81,6 +82,7 @@ class Columns:
     def __init__(self, model: Any, all_scores: bool, probability: bool) -> None:
         self.model = model
         classes = getattr(model, "classes_", None)
+        self._targets = model.fitted_.machine_names if model.fitted_.several else []
         self._several = classes is not None and len(classes) > 2
         self._all = all_scores and self._several
         self._regression = not hasattr(model, "decision_function")
@@ -88,6 +90,10 @@ class Columns:
             raise click.UsageError("--probability needs a model that was trained with --loss logistic.")
         self._probability = probability
         names = ["id", "prediction"] if self._regression else ["id", "score", "class"]
+        if self._targets:
+            kind = "prediction" if self._regression else "label"
+            names = ["id", *(f"{kind}:{name}" for name in self._targets)]
+            self._all = all_scores and not self._regression
         if self._all:
             names += [f"score:{label}" for label in classes]  # type: ignore[union-attr]
         if probability:
@@ -119,10 +125,14 @@ class Columns:
 
     def _rows(self, X: Any, ids: list[str]) -> list[tuple[Any, ...]]:
         model = self.model
-        if self._regression:
+        if self._regression and not self._targets:
             return list(zip(ids, model.predict(X).tolist(), strict=True))
+        if self._regression:
+            return list(zip(ids, *model.predict(X).T.tolist(), strict=True))
         scores = model.decision_function(X)
-        if self._several:
+        if self._targets:
+            columns = [ids, *(scores > 0).astype(int).T.tolist()]
+        elif self._several:
             best = scores.argmax(axis=1)
             columns = [ids, scores.max(axis=1).tolist(), model.classes_[best].tolist()]
         elif hasattr(model, "classes_"):

@@ -85,9 +85,9 @@ def default_kernel(data: Data) -> Kernel:
     return kernel
 
 
-def chooses(data: Data) -> bool:
-    """Say whether C and the weights are chosen where no kernel is given: for tables and matrices."""
-    return data.kind != "sequences"
+def default_choice(data: Data, options: dict[str, Any]) -> Any:
+    """Return what C and the norm are where not given: chosen, for tables and matrices without a kernel, or 1."""
+    return 1 if data.kind == "sequences" or options["kernel"] or options["preset"] else "auto"
 
 
 def _columns(data: Data) -> dict[str, Any]:

@@ -58,7 +58,9 @@ def needs_of(loss: Loss, dual: object, *, ridged: bool = False, n_jobs: int = 1,
     asked = dual != "auto" and dual_kind(dual).matrix_free
     descends = asked if dual != "auto" else not (smooth or ridged)
     vectors = not ridged and (asked or dual == "auto")
-    return Needs(n_jobs, on_all, ridged, descends, asked, tol, vectors)
+    kind = ActiveSet if dual == "auto" else dual_kind(dual)
+    by_rows = kind.by_rows if descends and not on_all else (0, 0)
+    return Needs(n_jobs, on_all, ridged, descends, asked, tol, vectors, by_rows)
 
 
 def _from_text(text: object) -> DualSolver:

@@ -8,13 +8,13 @@ import numpy as np
 
 from .. import clock
 from ..gram import SPARE_BYTES, Bytes, Combined
+from ..gram.pair_rows import row_room
 from ..losses import BoxQP
-from ..parallel import blocks
 from .base import UNLIMITED, DualState, Effort, Machine, Trail
 from .chunking import Chunking
 from .coordinate import FAR, SHARE, Coordinate, Slow, descend, is_slow, next_gap
 from .interior import InteriorPoint
-from .rows import row_bytes, rows_pay, solve_by_rows
+from .rows import rows_pay, solve_by_rows
 from .smo import scores
 
 #: Up to so many samples all of them are active from the start; of more, so many are to begin with.
@@ -25,8 +25,6 @@ START_BYTES = 2**28
 GROWTH = 3.0
 #: A sample at a bound stays active while the pull that holds it there is below this share of the targets' size.
 MARGIN = 0.2
-#: Samples whose values are made anew at a time.
-NEW = 1_000
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,7 @@ class ActiveSet(Coordinate):
     """
 
     name = "active_set"
+    by_rows = (ALL, int(GROWTH * START))
 
     def __init__(self, n_start: int = START, max_passes: int = 60) -> None:
         super().__init__(max_passes)
@@ -105,7 +104,7 @@ class ActiveSet(Coordinate):
         tol, dtype = (
             (max(effort.gap, SHARE * state.gap), np.float64) if whole else (next_gap(state, effort), np.float32)
         )
-        pairs = K.gram.pairs(rows, K.weights, row_bytes(effort), dtype)
+        pairs = K.gram.pairs(rows, K.weights, row_room(effort.bytes), dtype)
         found = solve_by_rows(machine, pairs, state.coef[rows], _values_of(K, state, rows), tol)
         if not whole:
             return replace(found, final=False)
@@ -144,10 +143,8 @@ def _values_of(K: Combined, state: DualState, rows: np.ndarray) -> np.ndarray:
     """Return K coef of some samples, where the state has it only of some, and of others about."""
     f = state.f[rows]
     if isinstance(state.trail, Screened):
-        support, new = np.flatnonzero(state.coef), np.flatnonzero(~np.isin(rows, state.trail.rows))
-        for part in blocks(len(new), NEW):
-            # not by BLAS, whose last bits depend on its threads
-            f[new[part]] = np.einsum("ij,j", K.block(rows[new[part]], support), state.coef[support])
+        new = np.flatnonzero(~np.isin(rows, state.trail.rows))
+        f[new] = K.gram.apply(state.coef, K.weights, K.gram.X.rows(rows[new]))
     return f
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -120,6 +121,8 @@ class DualSolver:
     name: ClassVar[str]
     #: True where string kernels are to get no matrix, whatever their size.
     matrix_free: ClassVar[bool] = False
+    #: Of how many samples it may keep rows, see `Needs.by_rows`.
+    by_rows: ClassVar[tuple[int, int]] = (0, 0)
 
     def fits(self, machine: Machine, K: Combined | None = None) -> bool:
         """Say whether this solver can solve that machine, and on that kernel where one is given."""
@@ -133,6 +136,10 @@ class DualSolver:
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         """Return a better state; compiled loops in it take well under a second, so that an interrupt is heard."""
         raise NotImplementedError
+
+    def together(self, machines: Sequence[Machine], K: Combined) -> list[DualState] | None:
+        """Return states of several machines on one kernel, where they are found sooner together; None where not."""
+        return None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,8 @@ JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
 TOLERANCES = (1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13)
 #: How often the factor is used: once, and again for what is left over.
 REFINEMENTS = 3
+#: What may be left over, as a share of the largest target.
+ROUNDING = 1e-13
 
 
 class Ridge(DualSolver):
@@ -54,6 +57,27 @@ class Ridge(DualSolver):
             f = K.apply(coef)
         return replace(state, coef=coef, f=f, n_steps=state.n_steps + 1, final=final, exact=True)
 
+    def together(self, machines: Sequence[Machine], K: Combined) -> list[DualState] | None:
+        """Return the states of machines without bounds: those with the same ridge share one Cholesky factor."""
+        if K.n > self.max_cholesky or K.matrix is None or not all(self.fits(machine) for machine in machines):
+            return None
+        groups: dict[bytes, list[int]] = {}
+        for number, machine in enumerate(machines):
+            groups.setdefault(machine.qp.ridge.tobytes(), []).append(number)
+        states: list[DualState] = [DualState(np.zeros(K.n), np.zeros(K.n), exact=True)] * len(machines)
+        for group in groups.values():
+            qps = [machines[number].qp for number in group]
+            root = 1.0 / np.sqrt(qps[0].ridge)
+            factor = _cholesky_factor(K, root)
+            if factor is None:
+                return None
+            whole = replace(qps[0], linear=np.column_stack([qp.linear for qp in qps]))
+            coef, _ = _solved_by_factor(whole, K, factor, root)
+            f = np.ascontiguousarray(K.apply(coef).T)
+            for number, own, values in zip(group, np.ascontiguousarray(coef.T), f, strict=True):
+                states[number] = DualState(own, values, n_steps=1, exact=True)
+        return states
+
 
 def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol: float) -> tuple[np.ndarray, float]:
     """Return (a, b) with (K + diag(ridge)) a + b = −linear and Σ a = total.
@@ -63,7 +87,10 @@ def solve_free(qp: BoxQP, K: Combined, max_cholesky: int, start: np.ndarray, tol
     root = 1.0 / np.sqrt(qp.ridge)
     if K.n <= max_cholesky and K.matrix is not None:
         factor = _cholesky_factor(K, root)
-        return (start, 0.0) if factor is None else _solved_by_factor(qp, K, factor, root)
+        if factor is None:
+            return start, 0.0
+        a, intercept = _solved_by_factor(qp, K, factor, root)
+        return a, float(intercept)
     operator = LinearOperator((K.n, K.n), lambda z: z.ravel() + root * K.apply(root * z.ravel()), dtype=np.float64)
     u = root * _by_conjugate_gradients(operator, -qp.linear * root, start / root, tol)
     v = root * _by_conjugate_gradients(operator, root, np.zeros(K.n), tol)
@@ -103,14 +130,21 @@ def _cholesky_factor(K: Combined, root: np.ndarray) -> np.ndarray | None:
     return None
 
 
-def _solved_by_factor(qp: BoxQP, K: Combined, factor: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return (a, b) from the factor of I + R K R, and again from what rounding and jitter left over."""
+def _solved_by_factor(qp: BoxQP, K: Combined, factor: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (a, b) from the factor of I + R K R, and again from what rounding and jitter left over.
+
+    `qp.linear` may have several columns, (n, n_machines); then so has a.
+    """
     v = root * lapack.dpotrs(factor, root)[0]
-    a, b = np.zeros(K.n), 0.0
-    rest = -qp.linear
+    a, b = np.zeros(qp.linear.shape), np.zeros(qp.linear.shape[1:])
+    rest, column = -qp.linear, (slice(None), *[None] * (qp.linear.ndim - 1))
+    enough = ROUNDING * np.abs(rest).max()
     for _ in range(REFINEMENTS):
-        u = root * lapack.dpotrs(factor, root * (rest - rest.mean()))[0]
-        more = float((u.sum() + a.sum() - qp.total) / v.sum())
-        a, b = a + u - more * v, b + more + float(rest.mean())
-        rest = -qp.linear - b - qp.ridge * a - K.apply(a)
+        mean = rest.mean(axis=0)
+        u = root[column] * lapack.dpotrs(factor, root[column] * (rest - mean))[0]
+        more = (u.sum(axis=0) + a.sum(axis=0) - qp.total) / v.sum()
+        a, b = a + u - v[column] * more, b + more + mean
+        rest = -qp.linear - b - qp.ridge[column] * a - K.apply(a)
+        if rest.ndim > 1 and np.abs(rest).max() <= enough:  # of many machines at once, a turn is worth sparing
+            break
     return a, b

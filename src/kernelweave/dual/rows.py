@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import clock
 from ..gram import Combined
+from ..gram.pair_rows import NEEDED, row_room
 from .base import DualState, Effort, Machine
 from .smo import SMO
 
@@ -15,10 +16,8 @@ from .smo import SMO
 WORKING_SET, MOST_STEPS = 256, 8
 #: Certificates in a row that may bring nothing.
 MAX_STUCK = 10
-#: Bytes of rows that are kept.
-ROW_BYTES = 5 * 2**27
-#: Rows that are needed, as a share of the samples (measured: 0.2 to 0.8), and what one costs beside the pairs it takes.
-NEEDED, UPDATES = 0.6, 1.5
+#: What a row costs beside the pairs it takes.
+UPDATES = 1.5
 #: What descent costs in visits to every sample: to begin with, and in passes where C k(x, x) is one; and how those
 #: grow with C k(x, x). Measured on splice sites: 11 passes at 1, 18 at 10, 51 at 126.
 MAKING, PASSES, GROWTH = 4.0, 11.0, 1 / 3
@@ -36,17 +35,12 @@ def rows_pay(machine: Machine, K: Combined, n: int, effort: Effort) -> bool:
     if effort.sure or qp.free:  # where nothing bounds them all samples matter, and pairs of them move slowly
         return False
     pair = K.gram.pair_time(K.weights)
-    if not np.isfinite(pair) or 4 * NEEDED * n**2 > row_bytes(effort):
+    if not np.isfinite(pair) or 4 * NEEDED * n**2 > row_room(effort.bytes):
         return False
     bound = float(np.mean(np.minimum(qp.upper - qp.lower, 1e300)))
     hardness = float((K.weights * K.gram.sizes).sum()) / (1.0 / bound + float(qp.ridge.mean()))
     passes = PASSES * max(1.0, hardness) ** GROWTH
     return UPDATES * NEEDED * n * pair <= MAKING + passes
-
-
-def row_bytes(effort: Effort) -> float:
-    """Return how many bytes of rows may be kept."""
-    return min(ROW_BYTES, 0.5 * effort.bytes)
 
 
 def solve_by_rows(machine: Machine, K: Combined, a: np.ndarray, f: np.ndarray, tol: float) -> DualState:

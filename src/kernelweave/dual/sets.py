@@ -71,7 +71,7 @@ class Sets(SMO):
         if worth_polishing(qp, state):
             state = polish(qp, K, state)
         climb, fall = scores(qp, state.coef, state.f)
-        violation, scale = float(climb.max() - fall.min()), self.scale(qp, state)
+        violation, scale = float(climb.max() - fall.min()), self.scale(qp, K, state)
         if violation <= 1e-15 * scale:
             return replace(state, final=True, n_steps=state.n_steps + 1)
         W = self._next_set(qp, K, state, climb, fall, effort)

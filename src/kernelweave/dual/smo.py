@@ -77,7 +77,7 @@ class SMO(DualSolver):
             state = polish(qp, K, state)
         climb, fall = scores(qp, state.coef, state.f)
         top, low = climb.max(), fall.min()
-        scale = self.scale(qp, state)
+        scale = self.scale(qp, K, state)
         if top - low <= 1e-15 * scale:
             return replace(state, final=True, n_steps=state.n_steps + 1)
         if K.n > self.working_set and self._in_sets(K):
@@ -96,9 +96,13 @@ class SMO(DualSolver):
         """Say whether so many turns were taken that more of them will not help."""
         return turns.work > 100 * SLOW + END_PER_SQUARE * K.n**2
 
-    def scale(self, qp: BoxQP, state: DualState) -> float:
+    def scale(self, qp: BoxQP, K: Combined, state: DualState) -> float:
         """Return the size of the numbers that violations are differences of."""
-        return max(1.0, float(np.abs(state.f).max(initial=0.0)), float(np.abs(qp.linear).max(initial=0.0)))
+        size = float(np.abs(qp.linear).max(initial=0.0))
+        if size == 0.0:  # then they are those that f is summed up from, which may cancel
+            heaviest = np.abs(state.coef).argmax(keepdims=True)
+            size = abs(float(state.coef[heaviest[0]] * K.block(heaviest, heaviest)[0, 0]))
+        return max(size, float(np.abs(state.f).max(initial=0.0)))
 
     def _in_sets(self, K: Combined) -> bool:
         """Say whether samples are optimised in working sets: where rows have to be computed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
@@ -30,17 +31,21 @@ from ..parallel import blas_threads, count_jobs
 from ..progress import Callback, printer, relative_gap
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views, as_views
-from .chosen import Choosing, with_choice
+from .chosen import Choosing, grouped, with_choice
 from .fitted import FittedModel, Shelf
 from .learned_cost import learned_C, with_learned_C
 from .learned_widths import check_widths, with_widths
 from .listeners import Listeners
 from .prepared_terms import Terms, identity_scale, prepare_terms
+from .tags import input_tags
 from .trained import Trained, remember
 from .verify import is_certain, units_of_targets, verify
 
 #: A cost below this share of the highest is none: it could not change a digit of the objective, but overflow as 1/C.
 NOTHING = 1e-100
+#: Samples from which on BLAS has nothing to do but sums of one number per sample where it makes no other products: its
+#: threads would wait for each other, and keep ours waiting.
+MANY = 8_000
 #: Where the optimum is 0 but for rounding.
 NOTHING_LEARNED = (
     "The optimum is 0: the samples lie around the origin of the kernel's features, and no plane keeps most of them on "
@@ -67,9 +72,10 @@ class BaseMKL(Choosing, BaseEstimator):
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds, what="a number of seconds > 0, or None")
 
-    def _listeners(self, checkpoint: Any, callback: Callback | None) -> Listeners:
+    def _listeners(self, checkpoint: Any, callback: Callback | None, engine: Any) -> Listeners:
         """Return what goes on beside a fit."""
-        return Listeners(checkpoint, [told for told in (printer(self.verbose), callback) if told is not None])
+        callbacks = [told for told in (printer(self.verbose), callback) if told is not None]
+        return Listeners(checkpoint, callbacks, engine)
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -93,6 +99,18 @@ class BaseMKL(Choosing, BaseEstimator):
         listeners : callbacks and checkpoint
         target : what y is called, where it has a name
         """
+        with listeners.on_engine():
+            self._fit_machines(X, targets, C, share, listeners, target)
+
+    def _fit_machines(
+        self,
+        X: Views,
+        targets: list[np.ndarray],
+        C: np.ndarray,
+        share: np.ndarray,
+        listeners: Listeners,
+        target: Any,
+    ) -> None:
         self._check_parameters()
         self._n = len(X)
         loss = self._loss()
@@ -103,7 +121,7 @@ class BaseMKL(Choosing, BaseEstimator):
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X, self._kernel())
         limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
-        with blas_threads(count_jobs(self.n_jobs)), limited as deadline:
+        with blas_threads(count_jobs(self.n_jobs)), ExitStack() as later, limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
             self.base_kernel_, said = learned_kernel(self._kernel(), X, share)
             kernel, self.widths_ = with_widths(
@@ -112,26 +130,30 @@ class BaseMKL(Choosing, BaseEstimator):
             kernel = with_landmarks(kernel, X)
             listeners.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
             gram = bind(kernel, X, memory=budget, needs=self._needs())
+            if not gram.held.blas and gram.n > MANY:
+                later.enter_context(blas_threads(1))
             norm = self._norm()
             merge = isinstance(norm, Polyhedral)
             terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge, quiet=bool(said))
             if self.learn_C:
                 terms, machines = with_learned_C(terms, machines, C / self._cost(), identity_scale(self.scaling, share))
             norm = _norm_of_terms(norm, terms)
-            groups = [machines] if self._shared() else [[machine] for machine in machines]
             left = max(0.0, budget - terms.gram.bytes.held)
-            results, choices = list[Result](), []
+            whole = Problem(terms.gram, machines, norm, self.tol, deadline, None, self.dual, left, is_certain(kernel))
+            groups, choices = grouped(whole, share, self._shared(), self._several(), *self._chosen())
+            results, apart = list[Result](), bool(choices)
             for number, group in enumerate(groups):
-                until = _deadline_of_share(deadline, len(groups) - number)
-                problem = Problem(terms.gram, group, norm, self.tol, until, None, self.dual, left, is_certain(kernel))
-                problem, choice = with_choice(problem, share, *self._chosen())
-                choices += [] if choice is None else [choice]
+                problem = replace(group.problem, deadline=_deadline_of_share(deadline, len(groups) - number))
+                if not apart:
+                    problem, choice = with_choice(problem, share, *self._chosen())
+                    choices += [] if choice is None else [choice]
                 results.append(self._solve_problem(problem, results, listeners))
         listeners.end(results)
         self._check_usable(results)
-        self._set_fitted(X, kept, terms, results)
+        order = np.argsort([number for group in groups for number in group.numbers])
+        self._set_fitted(X, kept, terms, results, order)
         self._note_choices(choices, said)
-        verify(self, X, terms, results)
+        verify(self, X, terms, results, order)
         self.trained_ = remember(self.base_kernel_, X, target)
         self._warn_or_raise_end(results)
 
@@ -163,6 +185,10 @@ class BaseMKL(Choosing, BaseEstimator):
     def _shared(self) -> bool:
         return True
 
+    def _several(self) -> bool:
+        """Say whether there are several targets, and not one of several classes."""
+        return False
+
     def _solve_problem(self, problem: Problem, before: list[Result], listeners: Listeners) -> Result:
         problem = replace(problem, start=self._warm_step(problem, len(before)))
         solver = as_solver(self.solver, problem)
@@ -184,18 +210,18 @@ class BaseMKL(Choosing, BaseEstimator):
         fits = fits and len(step.states[0].coef) == problem.gram.n
         return step if fits and problem.norm.holds(step.weights) else None  # weights of another norm prove nothing
 
-    def _set_fitted(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result]) -> None:
-        coef = np.column_stack([result.step.coef for result in results])
+    def _set_fitted(self, X: Views, kept: np.ndarray, terms: Terms, results: list[Result], order: np.ndarray) -> None:
+        coef = np.column_stack([result.step.coef for result in results])[:, order]
         support = np.flatnonzero(coef.any(axis=1))
         shift, spread = units_of_targets(self)
         self.restore(
             terms.all_terms,
             terms.scales,
-            np.array([terms.spread(result.step.weights) for result in results]),
+            _weight_rows(terms, results, self._shared())[slice(None) if self._shared() else order],
             X.rows(support),
             kept[support],
-            spread * coef[support].T,
-            shift + spread * np.array([s.intercept for result in results for s in result.step.states]),
+            np.reshape(spread, (-1, 1)) * coef[support].T,
+            shift + spread * np.array([s.intercept for result in results for s in result.step.states])[order],
         )
         self.notes_ = list(terms.notes) + ([] if self.widths_ is None else [self.widths_.note])
         self.notes_ += notes_of(terms.all_terms)
@@ -273,6 +299,7 @@ class BaseMKL(Choosing, BaseEstimator):
             lambda X: check_X(self, X, kernel, reset=False),
             self.memory,
             self._tables(),
+            self._several(),
         )
 
     def _tables(self) -> Shelf:
@@ -302,18 +329,7 @@ class BaseMKL(Choosing, BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_shelf"}
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        try:
-            kernel = self._kernel()
-        except InputError:
-            return tags
-        tags.input_tags.allow_nan = kernel.takes_gaps
-        reads = {"numbers" if hasattr(leaf, "chosen") else leaf.reads for leaf in kernel.leaves()}
-        tags.input_tags.sparse = reads <= {"numbers"}
-        tags.input_tags.string = "sequences" in reads
-        tags.input_tags.one_d_array = bool(reads & {"sequences", "ids"})
-        tags.input_tags.two_d_array = not reads <= {"sequences", "ids"}
-        return tags
+        return input_tags(super().__sklearn_tags__(), self._kernel)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         # scikit-learn would take kernels apart; here they print as they are typed
@@ -349,6 +365,12 @@ def _deadline_of_share(deadline: float, n_left: int) -> float:
     """Return until when the next of some problems may go on: all of them get as much of the time that is left."""
     here = clock.now()
     return deadline if np.isinf(deadline) else here + (deadline - here) / n_left
+
+
+def _weight_rows(terms: Terms, results: Sequence[Result], shared: bool) -> np.ndarray:
+    """Return the weights of all terms: one row where they are shared, else one for each machine."""
+    rows = [(terms.spread(result.step.weights), len(result.step.states)) for result in results]
+    return np.array([row for row, n_machines in rows for _ in range(1 if shared else n_machines)])
 
 
 def _norm_of_terms(norm: WeightNorm, terms: Terms) -> WeightNorm:

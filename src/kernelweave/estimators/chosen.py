@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,15 @@ from ..kernels import Auto, Kernel, as_kernel
 from ..losses import Loss
 from ..mkl import Problem
 from ..mkl.choosing import Choice, choose_by_leaving_out
+from ..mkl.choosing_each import choose_for_each
 from ..norms import Fixed, WeightNorm, as_norm
 from ..validation import check_positive
 
 AUTO = "auto"
 #: Most samples for a machine that rests on all of them, where no loss is given.
 MAX_SQUARED = 5000
+#: Most ways to choose weights that a note names.
+MAX_WAYS = 3
 
 
 class Choosing:
@@ -93,11 +96,53 @@ def with_choice(problem: Problem, share: np.ndarray, C_too: bool, weights_too: b
     return (replace(problem, norm=Fixed(choice.weights)) if weights_too else problem), choice
 
 
+@dataclass(frozen=True)
+class Group:
+    """Machines that are solved together, by their numbers among all, and the problem that they make."""
+
+    numbers: list[int]
+    problem: Problem
+
+
+def grouped(
+    problem: Problem, share: np.ndarray, shared: bool, apart: bool, C_too: bool, weights_too: bool
+) -> tuple[list[Group], list[Choice]]:
+    """Return which machines are solved together, and what was chosen for each of them, where `apart`.
+
+    Parameters
+    ----------
+    problem : of all machines
+    share : how much every sample counts
+    shared : whether all machines have the same weights
+    apart : whether machines stand for targets of their own, and choose apart from each other
+    C_too, weights_too : what is chosen
+    """
+    machines, choices = list(problem.machines), list[Choice]()
+    if apart and (C_too or weights_too):
+        choices = choose_for_each(problem, share, weights_too, own_weights=not shared)
+        if C_too:
+            quadratic = machines[0].loss.quadratic
+            machines = [replace(m, C=c.cost(quadratic) * m.C) for m, c in zip(machines, choices, strict=True)]
+        if weights_too:
+            by_weights: dict[bytes, list[int]] = {}
+            for number, choice in enumerate(choices):
+                by_weights.setdefault(choice.weights.tobytes(), []).append(number)
+            return [
+                Group(
+                    some, replace(problem, machines=[machines[i] for i in some], norm=Fixed(choices[some[0]].weights))
+                )
+                for some in by_weights.values()
+            ], choices
+    numbers = [list(range(len(machines)))] if shared else [[number] for number in range(len(machines))]
+    return [Group(some, replace(problem, machines=[machines[i] for i in some])) for some in numbers], choices
+
+
 def notes_of(choices: Sequence[Choice], C: Any, weights_too: bool) -> list[str]:
     """Return what to say of what was chosen."""
     if not choices:
         return []
-    ways = " and ".join(dict.fromkeys(choice.how for choice in choices))
+    named = list(dict.fromkeys(choice.how for choice in choices))
+    ways = " and ".join(named) if len(named) <= MAX_WAYS else f"{', '.join(named[:MAX_WAYS])}, ..."
     what = f"C = {C:.3g}" if isinstance(C, float) else "C"
     verb = f"and the weights ({ways}) were" if weights_too else "was"
     return [f"{what} {verb} chosen by what is missed when samples are left out"]

@@ -13,8 +13,18 @@ from sklearn.utils.metaestimators import available_if
 from ..errors import InputError
 from ..losses import Logistic, Loss, as_loss
 from ..progress import Callback
-from ..validation import check_class_weight, check_costs, check_labels, check_sample_weight, check_X, warn_ratio
+from ..validation import (
+    check_class_weight,
+    check_costs,
+    check_indicator,
+    check_labels,
+    check_sample_weight,
+    check_X,
+    warn_ratio,
+)
+from ..views import Views
 from .base import BaseMKL
+from .listeners import Listeners
 from .probabilities import calibrate
 
 #: What a loss for labels may be made for: squares of numbers tell classes apart as well.
@@ -75,7 +85,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         Whether `predict_proba` is wanted: five more fits, each of which judges a fifth of the samples that it does not
         know, and a logistic curve through these decision values. Not needed for loss="logistic".
     weights : {"shared", "per_class"}
-        For more than two classes: one set of weights for all one-vs-rest machines, or one for each.
+        For more than two classes, and for several labels: one set of weights for all machines, or one for each.
     warm_start : bool
         Go on from the last fit where shapes agree.
     memory : str, int or None
@@ -117,6 +127,9 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     C_ : float or array
         The C of the fit: given, chosen or learned.
     classes_ : array
+        The classes; of several labels the numbers of their columns.
+    multilabel_ : bool
+        Whether samples may have several labels.
 
     Examples
     --------
@@ -172,14 +185,21 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None, callback: Callback | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        callback: Callback | None = None,
+        engine: Any = None,
     ) -> MKLClassifier:
         """Learn weights and machine.
 
         Parameters
         ----------
         X : matrix, table, dict or list of views, or column
-        y : array of labels
+        y : array of labels, or 0/1 matrix of shape (n, n_labels) where a sample may have several
         sample_weight : array, optional
             Multiplies C by sample; a weight of 2 is the same as being there twice.
         checkpoint : path or Checkpoint, optional
@@ -187,11 +207,18 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         callback : callable, optional
             Called with a dict after every iteration and a few times a second in between: `iteration`, `upper`, `lower`,
             `gap`, `active`, `support`, `seconds`, `seconds_left`, ...; see `kernelweave.progress.FitProgress`.
+        engine : Dask client, Engine or str, optional
+            Where products with all samples are made, for samples in packed files (`Shards`, `SequenceSet.open`); see
+            `kernelweave.engine`. The fitted model is the same, and lives here.
         """
         if self.weights not in ("shared", "per_class"):
             raise InputError(f'weights must be "shared" or "per_class"; got {self.weights!r}.')
         views = check_X(self, X, self._kernel(), reset=True)
         weight = check_sample_weight(sample_weight, len(views))
+        indicator = check_indicator(y, len(views))
+        self.multilabel_ = indicator is not None
+        if indicator is not None:
+            return self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback, engine))
         self.classes_, codes = check_labels(y, len(views))
         weight_C = weight * check_class_weight(self.class_weight, self.classes_, codes, weight)
         if len(np.unique(codes[weight_C > 0])) < 2:
@@ -200,34 +227,57 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         C = check_costs(self._cost() * weight_C)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
-        self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback), getattr(y, "name", None))
+        self._fit_problem(
+            views, targets, C, weight, self._listeners(checkpoint, callback, engine), getattr(y, "name", None)
+        )
         if self.probability:
             self.calibration_ = calibrate(self, views, codes, weight)
+        return self
+
+    def _fit_labels(self, X: Views, indicator: np.ndarray, weight: np.ndarray, listeners: Listeners) -> MKLClassifier:
+        """Learn one machine for each of several labels that a sample may have."""
+        if self.class_weight is not None or self.probability:
+            what = "class_weight" if self.class_weight is not None else "probability=True"
+            instead = "sample_weight" if self.class_weight is not None else 'loss="logistic"'
+            raise InputError(f"{what} is for one column of classes, and y has several of labels; use {instead}.")
+        self.classes_ = np.arange(indicator.shape[1])
+        targets = list(np.where(indicator.T, 1.0, -1.0))
+        self._fit_problem(X, targets, check_costs(self._cost() * weight), weight, listeners)
         return self
 
     def _loss(self) -> Loss:
         return as_loss(self._plain_loss("hinge") if self.loss is None else self.loss, TARGETS)
 
     def _shared(self) -> bool:
-        return self.weights == "shared" or len(self.classes_) == 2
+        return self.weights == "shared" or (len(self.classes_) == 2 and not self._several())
+
+    def _several(self) -> bool:
+        return bool(getattr(self, "multilabel_", False))  # which models of older versions lack
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return decision values: (n,) for two classes, (n, n_classes) for more."""
+        """Return decision values: (n,) for two classes, (n, n_classes) for more, and for several labels."""
         f = self.fitted_.decide(X)
-        return f[:, 0] if len(self.classes_) == 2 else f
+        return f[:, 0] if f.shape[1] == 1 else f
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted class of every sample."""
+        """Return the predicted class of every sample; a 0/1 matrix, (n, n_labels), where it may have several labels."""
         f = self.decision_function(X)
+        if self._several():
+            return (f > 0).astype(np.int64)
         return self.classes_[(f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class probabilities, by `probability` or loss="logistic"; those of several classes sum to 1."""
+        """Return class probabilities, by `probability` or loss="logistic"; those of several classes sum to 1.
+
+        Where a sample may have several labels: the probability of each.
+        """
         f = self.fitted_.decide(X)
         if self.probability:
             f = f * self.calibration_[:, 0] + self.calibration_[:, 1]
         p = expit(f)
+        if self._several():
+            return p
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - p[:, 0], p[:, 0]])
         return p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300)
@@ -241,7 +291,12 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, split: bool = False) -> Any:
         """Return the accuracy; with split=True, its share per term (they add up to it).
 
-        A term's share is its part in the variance of the decision values.
+        A term's share is its part in the variance of the decision values. Of several labels, all have to be right.
         """
         score = super().score(X, y, sample_weight)
         return score * self.fitted_.shares(X) if split else score
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = tags.classifier_tags.multi_label = True
+        return tags

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError, InputTypeError, MemoryBudgetError
-from ..gram import Gram, for_prediction
+from ..gram import Gram, for_prediction, sharded_values
 from ..gram.prepared import Prepared, PreparedTogether
 from ..kernels import Kernel
 from ..memory import budget_bytes
@@ -59,6 +59,8 @@ class FittedModel:
         The labels of a classifier: one machine for two, one for each of more.
     n_jobs : int
         Threads.
+    several : bool
+        Whether every machine stands for a target of its own, or for one of several labels that a sample may have.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class FittedModel:
     views: Callable[[Any], Views] = field(repr=False, compare=False)
     _memory: Any = field(repr=False, compare=False)
     _shelf: Shelf = field(repr=False, compare=False)
+    several: bool = False
 
     @property
     def n_machines(self) -> int:
@@ -104,6 +107,21 @@ class FittedModel:
         """The tables that the model keeps; None where it keeps none."""
         return self._shelf.prepared
 
+    @property
+    def machine_names(self) -> list[str]:
+        """What the machines stand for: classes, or the numbers of targets."""
+        if self.classes is None or len(self.classes) != self.n_machines:
+            return [str(number) for number in range(self.n_machines)]
+        return [str(label) for label in self.classes]
+
+    def refuse_several(self, what: str) -> None:
+        """Raise an error for what shows one target, where the model has several."""
+        if self.several:
+            raise InputError(
+                f"{what} is about one target, and this model has {self.n_machines}. Fit a model to one column of y, or "
+                "ask explain.contributions(model, X, machine=...) and model.fitted_.parts(X), which know several."
+            )
+
     def machine(self, number: Any) -> int:
         """Return the number of a machine, checked."""
         if not (isinstance(number, (int, np.integer)) and 0 <= number < self.n_machines):
@@ -120,11 +138,23 @@ class FittedModel:
         """Return the decision values of samples, as for `predict`: (n_samples, n_machines)."""
         views = self.views(X)
         with blas_threads(self.n_jobs):
+            found = self._decided_elsewhere(views)
+            if found is not None:
+                return found
             prepared = self._shelf.prepared or self.prepare()
             if self._shelf.prepared is None and prepared.pays(len(views)):
                 with suppress(MemoryBudgetError):
                     prepared = self._shelf.prepared = prepared.kept(min(KEPT_BYTES, budget_bytes(self._memory)))
             return self.values(prepared, views)
+
+    def _decided_elsewhere(self, views: Views) -> np.ndarray | None:
+        """Return the decision values of samples in shards, by an engine; None where they are no shards."""
+        used = self.used
+        if not len(used):
+            return None
+        coef, gram = np.ascontiguousarray(self.coef.T), self._gram(used, n_jobs=1)
+        found = sharded_values(gram, coef, self.weights[:, used], views, self.n_jobs)
+        return None if found is None else found + self.intercepts
 
     def values(self, prepared: Prepared, views: Views) -> np.ndarray:
         """Return the decision values of checked samples by way of `prepare()`."""
@@ -166,8 +196,9 @@ class FittedModel:
             return np.full(len(parts), 1.0 / len(parts))
         return np.einsum("mnc,nc->m", parts, total) / variance
 
-    def _gram(self, used: np.ndarray) -> Gram:
-        return for_prediction([self.terms[m] for m in used], self.support, 1.0 / self.scales[used], self.n_jobs)
+    def _gram(self, used: np.ndarray, n_jobs: int | None = None) -> Gram:
+        terms, n_jobs = [self.terms[m] for m in used], self.n_jobs if n_jobs is None else n_jobs
+        return for_prediction(terms, self.support, 1.0 / self.scales[used], n_jobs)
 
 
 def fitted_model(model: Any) -> FittedModel:

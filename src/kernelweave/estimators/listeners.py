@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..cluster import columns_of, current_engine, engine
 from ..dual import DualState, Machine
-from ..errors import InputError
+from ..errors import EngineError, EngineWarning, InputError
 from ..kernels import Kernel
 from ..mkl import Problem, Result, Step
 from ..norms import Fixed
@@ -35,10 +38,13 @@ class Listeners:
     ----------
     checkpoint : path, Checkpoint or None
     callbacks : list of callables
+    engine : Dask client, Engine, str or None
+        Where products with all samples are made; None for the one that `kernelweave.engine` set, if any.
     """
 
     checkpoint: str | os.PathLike | Checkpoint | None = None
     callbacks: Sequence[Callback] = ()
+    engine: Any = None
     keeper: Keeper | None = field(default=None, init=False)
     progress: FitProgress = field(init=False)
     #: The files that samples are mapped from.
@@ -47,15 +53,30 @@ class Listeners:
     def __post_init__(self) -> None:
         self._made = time.monotonic()
 
-    def compiling(self) -> None:
-        """Tell the callbacks that code is compiled: it is done once per machine, and its time does not count."""
+    def compiling(self, what: str) -> None:
+        """Tell the callbacks what is compiled: it is done once per machine, and its time does not count."""
         for callback in self.callbacks:
-            callback(compiling(time.monotonic() - self._made))
+            callback(compiling(time.monotonic() - self._made, what))
+
+    @contextmanager
+    def on_engine(self) -> Iterator[None]:
+        """Have the fit inside use the engine; where that fails for good, keep the checkpoint, and say where it is."""
+        given = nullcontext() if self.engine is None else engine(self.engine)
+        try:
+            with given:
+                yield
+        except EngineError as error:
+            if self.keeper is None or not self.keeper.problems:
+                raise
+            self.keeper.save(complete=False)
+            path = self.keeper.checkpoint.path
+            raise EngineError(f"{error} The fit is kept in {path!r}: the same call goes on from there.") from error
 
     def begin(self, model: Any, kernel: Kernel, X: Views, machines: Sequence[Machine], n_problems: int) -> None:
         """Start the clock, and open the checkpoint, which has to be of the same fit."""
         self.progress = FitProgress(self.callbacks, model.tol, n_problems)
         self.files = mapped_files(kernel, X)
+        _warn_unused(kernel, X)
         if self.checkpoint is not None:
             from ..io.checkpoint import as_checkpoint  # here, because most fits need none of the readers and writers
             from ..io.fingerprint import fingerprint
@@ -95,18 +116,32 @@ class Listeners:
             self.keeper.end(results)
 
 
+def _warn_unused(kernel: Kernel, X: Views) -> None:
+    """Warn of samples that a cluster cannot see."""
+    found = current_engine()
+    if found is not None and found.name == "dask" and columns_of(kernel.terms(X), X, mapped=True) is None:
+        warnings.warn(
+            "The cluster is not used for this fit: its samples are in memory here, and workers open files. Write "
+            "sequences with .save(path), or `kernelweave convert`, and pass Shards.open(path).",
+            EngineWarning,
+            stacklevel=7,
+        )
+
+
 def mapped_files(kernel: Kernel, X: Views) -> list[MappedFile]:
     """Return the packed files that the kernel's sequences are mapped from."""
     if not any(leaf.reads == "sequences" for leaf in kernel.leaves()):
         return []
     from ..io.support import requests_of
+    from ..sequences.shards import sources_of
 
     sources = [
-        X.through(path).sequences(leaf.alphabet).source
+        source
         for path, leaf in requests_of(kernel, X)
         if leaf.reads == "sequences"
+        for source in sources_of(X.through(path).sequences(leaf.alphabet))
     ]
-    return list({id(source): source for source in sources if source is not None}.values())
+    return list({id(source): source for source in sources}.values())
 
 
 def check_unchanged(files: Sequence[MappedFile], surely: bool = False) -> None:

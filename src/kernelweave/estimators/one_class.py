@@ -81,6 +81,7 @@ class MKLOneClass(OutlierMixin, BaseMKL):
         *,
         checkpoint: Any = None,
         callback: Callback | None = None,
+        engine: Any = None,
     ) -> MKLOneClass:
         """Learn weights and machine; y is not read."""
         nu = check_positive("nu", self.nu, what="a share in (0, 1]")
@@ -89,7 +90,7 @@ class MKLOneClass(OutlierMixin, BaseMKL):
         views = check_X(self, X, self._kernel(), reset=True)
         weight = check_sample_weight(sample_weight, len(views))
         C = weight / (nu * weight.sum())
-        self._fit_problem(views, [np.zeros(len(views))], C, weight, self._listeners(checkpoint, callback))
+        self._fit_problem(views, [np.zeros(len(views))], C, weight, self._listeners(checkpoint, callback, engine))
         self.offset_ = -float(self.intercept_[0])
         return self
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
@@ -126,18 +125,21 @@ def _warn_dead(gram: Gram, dead: np.ndarray, quiet: bool) -> list[str]:
 
 
 def _warn_unlike(gram: Gram, variances: np.ndarray, sizes: np.ndarray, notes: list[str]) -> None:
-    """Warn of terms under which no two samples are alike: their width does not fit the data."""
+    """Warn where no two samples are alike under any term that has a width: none fits the data."""
     if gram.n < 20:
         return
+    narrow = []
     for m, term in enumerate(gram.terms):
         wide = all(hasattr(leaf, "gamma") and leaf.reads == "numbers" for leaf in term.leaves())
-        wide = wide and all(type(leaf).__name__ in ("RBF", Laplacian.__name__) for leaf in term.leaves())
-        alike = (sizes[m] - variances[m]) / max(sizes[m], 1e-300) - 1.0 / gram.n
-        if wide and alike < 1e-9:
-            note = f"under {term!r} no two samples are alike; scale the features, or use a smaller gamma"
-            warnings.warn(note, DataWarning, stacklevel=6)
-            notes.append(note)
-            return
+        if wide and all(type(leaf).__name__ in ("RBF", Laplacian.__name__) for leaf in term.leaves()):
+            alike = (sizes[m] - variances[m]) / max(sizes[m], 1e-300) - 1.0 / gram.n
+            if alike >= 1e-9:  # one width that fits is enough: several are given so that the weights may choose
+                return
+            narrow.append(term)
+    if narrow:
+        note = f"under {narrow[0]!r} no two samples are alike; scale the features, or use a smaller gamma"
+        warnings.warn(note, DataWarning, stacklevel=6)
+        notes.append(note)
 
 
 def _warn_pairs(gram: Gram, notes: list[str]) -> None:
@@ -183,10 +185,7 @@ def _sizes_variances_marks(gram: Gram, share: np.ndarray, centred: bool) -> tupl
 def _groups_of_twins(marks: np.ndarray, live: np.ndarray) -> list[list[int]]:
     """Group the terms that give the same products with random vectors."""
     order = live[np.lexsort(marks[live].T)]
-    groups = [[int(order[0])]]
-    for before, m in pairwise(order):
-        if np.allclose(marks[before], marks[m], rtol=1e-9, atol=0.0):
-            groups[-1].append(int(m))
-        else:
-            groups.append([int(m)])
-    return sorted((sorted(group) for group in groups), key=lambda group: group[0])
+    before, after = marks[order[:-1]], marks[order[1:]]
+    alike = (np.abs(before - after) <= 1e-9 * np.abs(after)).all(axis=1)
+    groups = np.split(order, np.flatnonzero(~alike) + 1)
+    return sorted((sorted(group.tolist()) for group in groups), key=lambda group: group[0])

@@ -20,7 +20,8 @@ EPSILON = 0.1
 class MKLRegressor(RegressorMixin, BaseMKL):
     """Predict numbers with a kernel whose terms are weighed by learning.
 
-    Parameters and attributes are those of `MKLClassifier`, but for these.
+    Parameters and attributes are those of `MKLClassifier`, but for these. y may have several columns, (n, n_targets):
+    one machine for each, all on the same kernels; with the squared loss, one factorisation serves all of them.
 
     Parameters
     ----------
@@ -33,11 +34,15 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         Whether y is moved by its mean and divided by its standard deviation first, so that C and epsilon mean the
         same on all data. Predictions, `dual_coef_` and `intercept_` are in units of y all the same; `objective_`,
         `lower_bound_` and `gap_` are those of the scaled y. None takes y as it is.
+    weights : {"shared", "per_target"}
+        For several targets: one set of weights for all, or one for each. A C that is chosen is one for each anyway.
 
     Attributes
     ----------
     y_units_ : (float, float)
-        What y was moved and divided by.
+        What y was moved and divided by; two arrays for several targets.
+    n_outputs_ : int
+        How many targets there are.
 
     Examples
     --------
@@ -58,6 +63,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         loss: Any = None,
         epsilon: float = EPSILON,
         scaling_y: str | None = "std",
+        weights: str = "shared",
         norm: Any = None,
         solver: Any = "auto",
         dual: Any = "auto",
@@ -77,6 +83,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self.loss = loss
         self.epsilon = epsilon
         self.scaling_y = scaling_y
+        self.weights = weights
         self.norm = norm
         self.solver = solver
         self.dual = dual
@@ -91,16 +98,30 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None, callback: Callback | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        callback: Callback | None = None,
+        engine: Any = None,
     ) -> MKLRegressor:
-        """Learn weights and machine for targets y; see `MKLClassifier.fit`."""
+        """Learn weights and machines for targets y, (n,) or (n, n_targets); see `MKLClassifier.fit`."""
+        if self.weights not in ("shared", "per_target"):
+            raise InputError(f'weights must be "shared" or "per_target"; got {self.weights!r}.')
         views = check_X(self, X, self._kernel(), reset=True)
-        name = getattr(y, "name", None)
-        y = check_numbers(y, len(views))
+        name = getattr(y, "name", None)  # of a series; a table may have a column of that name
+        y = check_numbers(y, len(views), several=True)
         weight = check_sample_weight(sample_weight, len(views))
         C = check_costs(self._cost() * weight)
-        self.y_units_ = shift, spread = self._units_of(y, weight)
-        self._fit_problem(views, [(y - shift) / spread], C, weight, self._listeners(checkpoint, callback), name)
+        self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
+        units = [self._units_of(column, weight) for column in _columns(y)]
+        targets = [(column - shift) / spread for column, (shift, spread) in zip(_columns(y), units, strict=True)]
+        several = [np.array(part) for part in zip(*units, strict=True)]
+        self.y_units_ = units[0] if self.n_outputs_ == 1 else (several[0], several[1])
+        name = name if isinstance(name, str) else None
+        self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback, engine), name)
         return self
 
     def _units_of(self, y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
@@ -113,6 +134,12 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         # targets that are all the same have no spread, whatever rounding makes of their mean
         return mean, spread if spread > 1e-12 * np.abs(y).max() else 1.0
 
+    def _shared(self) -> bool:
+        return self.weights == "shared" or not self._several()
+
+    def _several(self) -> bool:
+        return getattr(self, "n_outputs_", 1) > 1
+
     def _loss(self) -> Loss:
         given = self._plain_loss("epsilon_insensitive") if self.loss is None else self.loss
         loss = as_loss(given, ("numbers",), epsilon=self.epsilon)
@@ -123,10 +150,21 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         return loss
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted number of every sample."""
-        return self.fitted_.decide(X)[:, 0]
+        """Return the predicted number of every sample: (n,), or (n, n_targets) for several targets."""
+        f = self.fitted_.decide(X)
+        return f if self._several() else f[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, split: bool = False) -> Any:
-        """Return R²; with split=True, its share per term (they add up to it)."""
+        """Return R², the mean over several targets; with split=True, its share per term (they add up to it)."""
         score = super().score(X, y, sample_weight)
         return score * self.fitted_.shares(X) if split else score
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _columns(y: np.ndarray) -> np.ndarray:
+    """Return one row for every target."""
+    return np.ascontiguousarray(y.reshape(len(y), -1).T)

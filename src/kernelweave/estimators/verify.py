@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,10 +24,11 @@ SAMPLES = 64
 DOUBLE, SINGLE, SHARE = 1e-11, 1e-5, 1e-7
 
 
-def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) -> None:
+def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result], order: np.ndarray) -> None:
     """Check that the kept weights, scales, support and intercept give the decision values that were certified.
 
-    The model is asked for some of its training samples, as it would be for new ones. Where terms that share a weight
+    The model is asked for some of its training samples, as it would be for new ones; `order` says where each of its
+    machines stands in the results. Where terms that share a weight
     differ by a constant, the intercept takes up that constant first.
 
     Raises
@@ -37,7 +38,7 @@ def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) ->
     """
     rows = _samples_to_verify(results)
     machines = [(result, number) for result in results for number in range(len(result.step.states))]
-    wanted = np.column_stack([_certified_values(terms, result, number, rows) for result, number in machines])
+    wanted = np.column_stack([_certified_values(terms, result, number, rows) for result, number in machines])[:, order]
     shift, spread = units_of_targets(model)
     wanted, fitted = shift + spread * wanted, model.fitted_
     with blas_threads(fitted.n_jobs):
@@ -51,7 +52,7 @@ def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) ->
     if _has_inner_identity(terms.all_terms):
         clear = np.logical_not(np.column_stack([result.step.coef[rows] for result in results]).any(axis=1))
     off = np.abs(wanted - found)
-    allowed = spread * _allowed_rounding(terms, results, rows) + SHARE * np.abs(wanted).max(initial=0.0)
+    allowed = spread * _allowed_rounding(terms, results, rows)[order] + SHARE * np.abs(wanted).max(initial=0.0)
     if not (off <= allowed)[clear].all():
         raise InternalError(
             f"The model as kept gives other decision values for its training samples than those that were certified "
@@ -61,8 +62,8 @@ def verify(model: BaseMKL, X: Views, terms: Terms, results: Sequence[Result]) ->
         )
 
 
-def units_of_targets(model: BaseMKL) -> tuple[float, float]:
-    """Return what targets were moved and divided by before the fit."""
+def units_of_targets(model: BaseMKL) -> tuple[Any, Any]:
+    """Return what targets were moved and divided by before the fit: numbers, or arrays with one for each target."""
     return getattr(model, "y_units_", (0.0, 1.0))
 
 

@@ -135,7 +135,7 @@ def _free_table(parts: list[FreeWords], top: int | None, min_weight: float) -> d
     sums: dict[Any, list[Any]] = {}
     single = len(parts) == 1
     for part in parts:
-        weights, counts = part.normal * part.typical, part.count
+        weights, counts = part.normal * part.typical * part.worth, part.count
         # words that no support sequence shows may weigh something, too, by those that are near
         features = np.flatnonzero((counts > 0) & (np.abs(weights) > (min_weight if single else 0.0)))
         if single and top is not None and len(features) > top:

@@ -136,6 +136,12 @@ class FreeWords:
         return core.place_weights(starts - sequences.offsets[row], n_places)
 
     @property
+    def worth(self) -> Any:
+        """What every feature counts."""
+        found = self.group.vocabulary.worths()
+        return 1.0 if found is None else found
+
+    @property
     def has_places(self) -> bool:
         """Whether the vocabulary says where its features stand."""
         return self.group.vocabulary.places(self.support.rows(slice(0, 0))) is not None
@@ -191,7 +197,7 @@ def word_views(model: Any) -> list[WordView]:
 
 def label_of(path: Path) -> Hashable:
     """Return the name of a view: None where nothing was chosen."""
-    names = tuple(_name(columns) for columns in path)
+    names = tuple(_name(columns) for columns in path if not hasattr(columns, "given"))
     return None if not names else names[0] if len(names) == 1 else names
 
 

@@ -57,7 +57,7 @@ class Refits:
 
     def _fit_numbered(self, number: int) -> None:
         machine, gains = self._refit(self.kinds[number], self.streams[number])
-        if self.machine is not None and machine.term_names_ != self.machine.term_names_:
+        if self.machine is not None and not _same_terms(machine, self.machine):
             raise InputError(
                 "The refits do not have the same terms, so their weights cannot be compared: a search that chooses "
                 "among kernels may end with another one each time. Use the model that it found, best_estimator_."
@@ -126,7 +126,9 @@ def gains(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
     fitted: FittedModel = steps[-1].fitted_
     parts, classes = fitted.parts(through(steps, X)), fitted.classes
     if classes is None:
-        targets = np.asarray(y, dtype=np.float64)[:, None]
+        targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    elif fitted.several:
+        targets = np.where(np.asarray(y) > 0, 1.0, -1.0)
     else:
         positive = classes[1:] if len(classes) == 2 else classes
         targets = np.where(y[:, None] == positive, 1.0, -1.0)
@@ -134,6 +136,15 @@ def gains(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
     sizes = np.abs(targets).sum(axis=0)
     each = np.einsum("mnc,nc->cm", parts, targets) / np.where(sizes > 0, sizes, 1.0)[:, None]
     return np.ravel(each) if len(fitted.weights) > 1 else each.sum(axis=0)
+
+
+def _same_terms(one: Any, other: Any) -> bool:
+    """Say whether two machines weigh the same terms; what a term takes from its samples may differ, as spreads do."""
+    if one.term_names_ == other.term_names_:
+        return True
+    typed = repr(one.kernel)
+    chosen = one.kernel is None or "auto" in typed.lower()  # then the terms themselves come from the samples
+    return not chosen and typed == repr(other.kernel) and len(one.term_names_) == len(other.term_names_)
 
 
 def _in_turn(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:

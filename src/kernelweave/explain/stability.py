@@ -211,8 +211,8 @@ def stability(
     if note:
         warnings.warn(note, DataWarning, stacklevel=2)
     names = list(fitted.term_names)
-    if fitted.classes is not None and len(fitted.weights) > 1:
-        names = [f"{name} for {c}" for c in fitted.classes for name in names]
+    if len(fitted.weights) > 1:
+        names = [f"{name} for {c}" for c in fitted.machine_names for name in names]
     places = places_of(list(fitted.terms) * (len(names) // len(fitted.terms)), fitted.support)
     (weights,), _ = refits.found("fit")
     bootstrap, gained = refits.found("bootstrap")

@@ -95,8 +95,8 @@ def term_table(model: Any, X: Any = None) -> TermTable:
     """
     fitted = fitted_model(model)
     columns: dict[str, Any] = {"name": np.array(fitted.term_names), "weight": fitted.weights.mean(axis=0)}
-    if fitted.classes is not None and len(fitted.weights) > 1:
-        columns |= {f"weight of {c}": row for c, row in zip(fitted.classes, fitted.weights, strict=True)}
+    if len(fitted.weights) > 1:
+        columns |= {f"weight of {c}": row for c, row in zip(fitted.machine_names, fitted.weights, strict=True)}
     if X is not None:
         columns["share"] = fitted.shares(X)
     places = places_of(fitted.terms, fitted.support)

@@ -21,6 +21,7 @@ from .features import FeatureGram
 from .linadd import LinaddGram
 from .offer import SPARE_BYTES, WORKING_SET, Bytes, Held, Needs, Offer, Room, n_active
 from .plan import Plan, unheld
+from .sharded import ShardedGram, sharded_values
 from .stacked import StackedGram
 from .streamed import StreamedGram
 from .tiled import MAX_SET, TiledGram
@@ -32,6 +33,7 @@ GRAMS: tuple[type[Gram], ...] = (
     CachedGram,
     StreamedGram,
     DiagonalGram,
+    ShardedGram,
     LinaddGram,
     FeatureGram,
     WordTableGram,
@@ -99,6 +101,7 @@ __all__ = [
     "Offer",
     "Plan",
     "Room",
+    "ShardedGram",
     "StackedGram",
     "StreamedGram",
     "TiledGram",
@@ -108,4 +111,5 @@ __all__ = [
     "for_prediction",
     "n_active",
     "plan",
+    "sharded_values",
 ]

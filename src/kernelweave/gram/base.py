@@ -43,6 +43,8 @@ class Gram:
     special = False
     #: True for special grams whose terms go with the others where those get matrices: one more costs little.
     joins = False
+    #: True for special grams whose samples stay where they are: an engine makes the products there.
+    elsewhere = False
     #: What the gram is capable of.
     held = Held()
     #: Bytes of kernel values that are computed at a time.
@@ -103,9 +105,9 @@ class Gram:
         each = self.apply_each(coef, at)
         return np.tensordot(weights, each, axes=1)
 
-    def apply_about(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return about what `apply` returns for the samples themselves, where that is quicker."""
-        return self.apply(coef, weights)
+    def apply_about(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
+        """Return about what `apply` returns, where that is quicker."""
+        return self.apply(coef, weights, at)
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         """Return K_m(at, X) @ coef, one row per term."""

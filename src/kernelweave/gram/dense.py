@@ -24,6 +24,8 @@ from .pairs import fill_each
 MAX_GATHERED, MAX_FACTORED, MAX_SECOND_ORDER = 5_000, 8_000, 2_000
 #: Matrices up to this size are evaluated in one go.
 SMALL_BYTES = 4 * 2**20
+#: From this many columns of coefficients on, products are left to the BLAS.
+MANY_COLUMNS = 16
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,8 @@ class DenseGram(Gram):
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         if at is not None:
             return apply_each_at(self, coef, at)
+        if coef.ndim == 2 and coef.shape[1] >= MANY_COLUMNS:
+            return np.array([self.only([m]).apply(coef, np.ones(1)) for m in range(self.n_terms)])
         if coef.ndim == 2:
             return np.stack([self.apply_each(column) for column in coef.T], axis=-1)
         return self.apply_some(np.arange(self.n_terms), np.arange(self.n), coef)
@@ -205,6 +209,10 @@ class DenseGram(Gram):
         for stack, positions, where in self._all_stacks:
             columns = stack.coef(coef)
             rows = support_of(columns.T)
+            if len(columns) >= MANY_COLUMNS:
+                products = (product(stack.matrices[position], columns.T) for position in positions)
+                out[where] = [np.einsum("ic,ci->c", one, columns) for one in products]
+                continue
             some = 4 * max(1, BURST // (4 * max(1, len(rows) ** 2 * len(columns))))  # quads takes four at a time
             for start in range(0, len(positions), some):
                 out[where[start : start + some]] = quads(stack.matrices, positions[start : start + some], rows, columns)

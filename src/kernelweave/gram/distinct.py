@@ -50,13 +50,13 @@ def distinct_of(terms: Sequence[Kernel], X: Views) -> list[Distinct | None]:
             continue
         view = term.view(X)
         if id(view) not in seen:  # the view is kept as well, so that no other gets its id
-            found = _distinct(view)
+            found = distinct_rows(view)
             seen[id(view)] = view, found if found is None else shared.setdefault(found.which.tobytes(), found)
         out.append(seen[id(view)][1])
     return out
 
 
-def _distinct(view: Views) -> Distinct | None:
+def distinct_rows(view: Views) -> Distinct | None:
     """Return the distinct rows of a view of numbers; None where they are many."""
     values = view.matrix()
     n = values.shape[0]
@@ -64,6 +64,9 @@ def _distinct(view: Views) -> Distinct | None:
         return None
     which = np.zeros(n, dtype=np.int64)
     for column in values.T:  # rows are distinct where any column is, so most tables are told at the first of them
+        line = np.sort(column)
+        if 1 + np.count_nonzero(line[1:] != line[:-1]) > FEW * n:
+            return None
         found, of = np.unique(column, return_inverse=True)
         _, first, which = np.unique(which * len(found) + of, return_index=True, return_inverse=True)
         if len(first) > FEW * n:

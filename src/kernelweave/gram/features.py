@@ -41,7 +41,7 @@ class FeatureGram(Gram):
     """
 
     special = True
-    held = Held(coordinates=frozenset({"features"}), words=True)
+    held = Held(coordinates=frozenset({"features"}), words=True, blas=False)
 
     def __init__(
         self,

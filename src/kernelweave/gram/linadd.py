@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
 from .kept_tables import Tables
 from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active
-from .pair_rows import Pairs, WordPairs, pair_time
+from .pair_rows import Pairs, WordPairs, pair_time, row_bytes
 from .prepared import Prepared, PreparedPlacedWords
 from .stores import placed_scores
 from .tables import (
@@ -48,6 +49,8 @@ class LinaddGram(Gram):
         Threads.
     wave_bytes : int
         Bytes of tables that are held at a time; where all positions take more, sequences pass several times.
+    row_bytes : float
+        Bytes of rows that solvers keep; only said, so that estimates have them.
     """
 
     special = True
@@ -59,14 +62,15 @@ class LinaddGram(Gram):
         n_jobs: int = 1,
         factors: np.ndarray | None = None,
         wave_bytes: int = WAVE_BYTES,
+        row_bytes: float = 0.0,
     ) -> None:
         super().__init__(terms, X, factors)
         self.n_jobs = n_jobs
-        self.wave_bytes = wave_bytes
+        self.wave_bytes, self.row_bytes = wave_bytes, row_bytes
         self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
         self._room: np.ndarray | None = None
-        self.held = Held(coordinates=frozenset({"features"}), words=True)
+        self.held = Held(coordinates=frozenset({"features"}), words=True, blas=False)
 
     @classmethod
     def takes(cls, term: Kernel, X: Views) -> bool:
@@ -74,7 +78,8 @@ class LinaddGram(Gram):
 
     @classmethod
     def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> LinaddGram:
-        return cls(terms, X, room.needs.n_jobs, wave_bytes=min(WAVE_BYTES, room.share))
+        share, rows = min(WAVE_BYTES, room.share), row_bytes(len(X), room)
+        return cls(terms, X, room.needs.n_jobs, wave_bytes=share, row_bytes=rows)
 
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
@@ -82,13 +87,13 @@ class LinaddGram(Gram):
         return Offer.of(gram, NO_MATRIX, "words of the support are added up", quicker=True)
 
     def rescaled(self, factors: np.ndarray) -> Gram:
-        twin = LinaddGram(self.terms, self.X, self.n_jobs, factors, self.wave_bytes)
+        twin = LinaddGram(self.terms, self.X, self.n_jobs, factors, self.wave_bytes, self.row_bytes)
         twin._roots = self._roots
         return twin
 
     def only(self, picked: Sequence[int]) -> Gram:
         terms, factors = [self.terms[m] for m in picked], self.factors[list(picked)]
-        part = LinaddGram(terms, self.X, self.n_jobs, factors, self.wave_bytes)
+        part = LinaddGram(terms, self.X, self.n_jobs, factors, self.wave_bytes, self.row_bytes)
         part._roots = self._roots
         return part
 
@@ -99,7 +104,11 @@ class LinaddGram(Gram):
     def bytes(self) -> Bytes:
         letters = sum(family.sequences(self.X).require_length() * len(family.moves()) for family in self.families)
         most = max(self._product_bytes(family) for family in self.families)
-        return Bytes(most, per_sample=24.0 * letters)  # 4 for every leaf, the rest for shared words
+        found = Bytes(most, per_sample=24.0 * letters)  # 4 for every leaf, the rest for shared words
+        rows = self.row_bytes if np.isfinite(self.pair_time(np.ones(self.n_terms))) else 0.0
+        # where all samples are active at once, rows take the place of coordinates
+        instead = found.coordinates(self.n) if self.n <= n_active(self.n) else 0.0
+        return replace(found, solving=max(0.0, rows - instead))
 
     def _product_bytes(self, family: Family) -> float:
         """Return the bytes of products with the terms of one family."""
@@ -143,12 +152,12 @@ class LinaddGram(Gram):
                     out[:, c] += self._mixed(family, column, scaled[family.numbers], at)
         return out.reshape(len(out), *coef.shape[1:])
 
-    def apply_about(self, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def apply_about(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
         """Return `apply` without words that are longer than tables are deep: few samples share those."""
-        scaled, out = weights * self.factors, np.zeros(self.n)
+        scaled, out = weights * self.factors, np.zeros(self.n if at is None else len(at))
         for family in self.families:
             if scaled[family.numbers].any():
-                out += self._mixed(family, coef, scaled[family.numbers], None, ABOUT)
+                out += self._mixed(family, coef, scaled[family.numbers], at, ABOUT)
         return out
 
     def _mixed(

@@ -52,6 +52,9 @@ class Needs:
     tol: float = 0.0
     #: True where the machine may be found from samples that are vectors of a few numbers (`Gram.vectors`).
     vectors: bool = True
+    #: Of up to so many samples the machine may be found by rows of the kernel that are kept (`Gram.pairs`); and where
+    #: there are more, by those of so many at a time.
+    by_rows: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,8 @@ class Held:
     most_set: float = np.inf
     #: Samples that a solver of second order may take a matrix of where none is held.
     second_order: int = SECOND_ORDER
+    #: True where products of many samples are those of BLAS, which then has threads of its own.
+    blas: bool = True
 
     @property
     def sets(self) -> bool:
@@ -116,6 +121,7 @@ class Held:
             tuple(int(first) + m for part, first in zip(parts, firsts, strict=False) for m in part.single),
             tuple(int(first) + m for part, first in zip(parts, firsts, strict=False) for m in part.rough),
             second_order=min(part.second_order for part in parts),
+            blas=any(part.blas for part in parts),
         )
 
 

@@ -11,11 +11,16 @@ from ..parallel import for_blocks
 from ..views import Views
 from .base import Combined
 from .families import Family, is_even
+from .offer import Room
 
-#: Rows that are made in one go, and columns of a product that one thread adds up: a few milliseconds each.
-ROWS, COLUMNS = 64, 1 << 14
-#: Fewer pairs than this are made sooner than threads are started.
-MANY_PAIRS = 4_000_000
+#: Rows that are made in one go, all columns of them or some; and columns of a product that one thread adds up: a
+#: millisecond or less.
+ROWS, BLOCK_ROWS, COLUMNS = 16, 64, 1 << 11
+#: Fewer pairs than this are made, and fewer values of rows added up, sooner than another thread takes part.
+MANY_PAIRS, MANY_VALUES = 50_000, 400_000
+#: Bytes of rows that are kept, and the part of the budget that they may take; rows that are needed, as a share of the
+#: samples (measured: 0.2 to 0.8).
+ROW_BYTES, ROW_SHARE, NEEDED = 5 * 2**27, 0.5, 0.6
 #: How long a pair takes beside one visit of descent to one of the two samples (measured: 1 ns against 2.4 µs).
 PAIR = 1 / 2400
 
@@ -55,6 +60,19 @@ def pair_time(family: Family, length: int, weights: np.ndarray) -> float:
     return PAIR if is_even(family.table(length, weights)) else np.inf
 
 
+def row_room(budget: float) -> float:
+    """Return how many bytes of rows may be kept where so many are left."""
+    return min(ROW_BYTES, ROW_SHARE * budget)
+
+
+def row_bytes(n: int, room: Room) -> float:
+    """Return the bytes of the rows that a machine of n samples needs."""
+    at_once, some = room.needs.by_rows
+    # rows of some are rounded: what is kept of their machine is coef alone
+    needed = 8.0 * n**2 if n <= at_once else 4.0 * min(n, some) ** 2
+    return min(NEEDED * needed, row_room(room.budget))
+
+
 class Pairs(Combined):
     """K at given weights on n samples, of which rows are kept as they are needed, as many as there is room for.
 
@@ -84,10 +102,10 @@ class Pairs(Combined):
         """Return K[rows, cols]: quicker made than gathered."""
         out = np.empty((len(rows), len(cols)))
         for_blocks(
-            lambda part: self._write(rows if len(rows) <= ROWS else rows[part], cols, out[part]),
+            lambda part: self._write(rows if len(rows) <= BLOCK_ROWS else rows[part], cols, out[part]),
             len(rows),
-            ROWS,
-            self.n_jobs,
+            BLOCK_ROWS,
+            self._threads(len(rows) * len(cols)),
         )
         return out
 
@@ -110,7 +128,7 @@ class Pairs(Combined):
             def add(part: slice, slots: np.ndarray = slots, change: np.ndarray = change) -> None:
                 add_rows(self._kept, slots, change, part.start, part.stop, out)
 
-            for_blocks(add, self.n, COLUMNS, self.n_jobs)
+            for_blocks(add, self.n, COLUMNS, self.n_jobs if len(some) * self.n > MANY_VALUES else 1)
         return out
 
     def apply(self, coef: np.ndarray) -> np.ndarray:

@@ -14,11 +14,12 @@ from ..kernels.forms import PRODUCTS, Formed, Seen, parts_in_form
 from ..parallel import for_blocks
 from ..views import Views
 from .base import finite
+from .distinct import Distinct, distinct_rows
 
 #: Work of one compiled call, in vector operations or so: a few hundredths of a second.
 BURST = 2 * 10**8
-#: Blocks of rows at the least, so that threads have something to share.
-PARTS = 8
+#: Blocks of rows at the least, so that threads have something to share, where they are worth a call of their own.
+PARTS, WORTH = 8, 2 * 10**6
 #: Rows of a symmetric matrix that are mirrored at a time: blocks of rows are multiples of it.
 MIRRORED = 32
 
@@ -30,10 +31,17 @@ class Samples:
         self.X = X
         self._rows: dict[Any, np.ndarray] = {}
         self._centres: dict[Any, np.ndarray] = {}
+        self._told: dict[Any, Distinct | None] = {}
+
+    def told(self, how: Seen) -> Distinct | None:
+        """Return the samples that a family can tell apart, where they are few."""
+        if how.key not in self._told:
+            self._told[how.key] = distinct_rows(self.X.through(how.path))
+        return self._told[how.key]
 
     def seen(self, how: Seen, dtype: Any) -> np.ndarray:
         """Return all samples; in single precision their mean is taken off first where only differences count."""
-        key = repr(how), np.dtype(dtype).char
+        key = how.key, np.dtype(dtype).char
         if key not in self._rows:
             A = how.rows(self.X)
             self._centres[key] = _centre(how, A, dtype)
@@ -43,7 +51,7 @@ class Samples:
     def others(self, how: Seen, at: Views, dtype: Any) -> np.ndarray:
         """Return new samples, as these are seen."""
         self.seen(how, dtype)
-        centre = self._centres[repr(how), np.dtype(dtype).char]
+        centre = self._centres[how.key, np.dtype(dtype).char]
         n_columns = self.X.through(how.path).matrix().shape[1]
         return transposed(how.rows(at, n_columns), centre, dtype)
 
@@ -85,6 +93,16 @@ class PairFamily:
         return 1.0 + 0.25 * len(data) + len(self.forms)
 
     @cached_property
+    def places(self) -> np.ndarray:
+        """The pieces themselves, in order."""
+        return np.arange(len(self.terms))
+
+    @cached_property
+    def once(self) -> bool:
+        """Whether no two pieces are of the same term."""
+        return len(set(self.terms.tolist())) == len(self.terms)
+
+    @cached_property
     def exponential(self) -> bool:
         """Whether k(x, x) = 1 of all pieces."""
         return bool((self.forms[:, 2] == 0).all())
@@ -94,7 +112,7 @@ class PairFamily:
         if self.exponential:
             return np.repeat(self.scales[:, None], data.shape[1], axis=1)
         q = np.einsum("cn,cn->n", data, data, dtype=np.float64)
-        gamma, coef0, degree = self.forms.T[:, :, None]
+        gamma, coef0, degree = self.forms.T[:3, :, None]
         with np.errstate(over="ignore"):
             return np.asarray(self.scales[:, None] * (gamma * q + coef0) ** degree)
 
@@ -104,28 +122,33 @@ def families_of_pairs(parts: Sequence[Sequence[Formed]]) -> list[PairFamily]:
     found: dict[str, tuple[Seen, list[tuple[int, Formed]]]] = {}
     for number, term in enumerate(parts):
         for part in term:
-            found.setdefault(repr(part.seen), (part.seen, []))[1].append((number, part))
-    return [
-        PairFamily(
-            seen,
-            np.array([(part.form.gamma, part.form.coef0, part.form.degree) for _, part in members], dtype=np.float64),
-            np.array([part.scale for _, part in members], dtype=np.float64),
-            np.array([number for number, _ in members], dtype=np.int64),
-        )
-        for seen, members in found.values()
-    ]
+            found.setdefault(part.seen.key, (part.seen, []))[1].append((number, part))
+    return [_family(seen, members) for seen, members in found.values()]
+
+
+def _family(seen: Seen, members: Sequence[tuple[int, Formed]]) -> PairFamily:
+    """Return pieces as one family: those whose gammas are each other's times a power of two one after another."""
+    shape = np.array([(part.form.gamma, part.form.coef0, part.form.degree, 0.0) for _, part in members])
+    digits, powers = np.frexp(shape[:, 0])
+    order = np.lexsort((powers, digits, shape[:, 2]))
+    shape, digits, powers = shape[order], digits[order], powers[order]
+    follows = (shape[1:, 2] == 0) & (shape[:-1, 2] == 0) & (digits[1:] == digits[:-1])
+    shape[1:, 3] = np.where(follows, np.diff(powers), 0)
+    scales = np.array([part.scale for _, part in members], dtype=np.float64)
+    return PairFamily(seen, shape, scales[order], np.array([number for number, _ in members], dtype=np.int64)[order])
 
 
 def formed(terms: Sequence[Kernel], X: Views) -> list[list[Formed] | None]:
     """Return every term as the sum of pieces in their forms; None for those that have none."""
-    dense: dict[Any, bool] = {}
+    dense: dict[Any, int] = {}
     return [parts_in_form(term, X, dense) for term in terms]
 
 
 def in_bursts(work: Callable[[slice], None], n: int, cost: float, n_jobs: int, multiple: int = 4) -> None:
     """Call work(rows) for blocks of n rows that cost so much each, on threads."""
     # the same blocks for any number of threads: sums over blocks are then the same, too
-    size = multiple * max(1, min(int(BURST / max(1.0, cost)), -(-n // PARTS)) // multiple)
+    least = max(-(-n // PARTS), int(WORTH / max(1.0, cost)))
+    size = multiple * max(1, min(int(BURST / max(1.0, cost)), least) // multiple)
     for_blocks(work, n, size, n_jobs)
 
 

@@ -188,11 +188,14 @@ def _parted(
     return found.check_words() if descends else found
 
 
-def _groups(terms: Sequence[Kernel], X: Views, room: Room) -> list[tuple[type[Gram] | None, tuple[Kernel, ...]]]:
-    """Return runs of terms, with the gram that has a way of its own for them, or None."""
+def _groups(
+    terms: Sequence[Kernel], X: Views, room: Room, here: bool = False
+) -> list[tuple[type[Gram] | None, tuple[Kernel, ...]]]:
+    """Return runs of terms, with the gram that has a way of its own for them, or None; `here` without any engine."""
     from . import GRAMS  # the registry as it is now
 
-    special = [kind for kind in GRAMS if kind.special and (room.needs.vectors or not kind.joins)]
+    kinds = [kind for kind in GRAMS if kind.special and not (here and kind.elsewhere)]
+    special = [kind for kind in kinds if room.needs.vectors or not kind.joins]
 
     def kind_of(term: Kernel) -> type[Gram] | None:
         return next((kind for kind in special if kind.takes(term, X)), None)
@@ -231,5 +234,5 @@ def _rows_only(terms: Sequence[Kernel], X: Views, room: Room) -> Offer:
 
 def unheld(terms: Sequence[Kernel], X: Views, room: Room) -> Gram:
     """Return terms on samples that are only multiplied with others: nothing is held, and nothing computed."""
-    groups = _groups(terms, X, room)
+    groups = _groups(terms, X, room, here=True)
     return joined([kind.bound(group, X, room) if kind else _rows_only(group, X, room).make() for kind, group in groups])

@@ -192,9 +192,15 @@ class PreparedGram(Prepared):
         if len(self.weights) == 1:
             out += self.gram.apply(self.coef, self.weights[0], at)
             return
-        for c, row in enumerate(self.weights):
+        rows, which = np.unique(self.weights, axis=0, return_inverse=True)
+        if len(rows) > self.gram.n_terms:  # then every term is evaluated once, for all machines
+            for m in np.flatnonzero(self.weights.any(axis=0)):
+                out += self.gram.only([int(m)]).apply(self.coef * self.weights[:, m], np.ones(1), at)
+            return
+        for number, row in enumerate(rows):
             if row.any():
-                out[:, c] += self.gram.apply(np.ascontiguousarray(self.coef[:, c]), row, at)
+                own = np.flatnonzero(which.ravel() == number)
+                out[:, own] += self.gram.apply(np.ascontiguousarray(self.coef[:, own]), row, at)
 
 
 class PreparedTogether(Prepared):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,17 @@ from ..kernels import Kernel
 from ..kernels.forms import Formed
 from ..parallel import for_blocks
 from ..views import Views
-from .base import Gram, support_of
+from .base import SIZE_SAMPLES, Gram, finite, support_of
 from .coordinates import Coordinates, Descent
 from .dense import MAX_FACTORED, MAX_GATHERED, MAX_SECOND_ORDER
-from .distinct import distinct_of
+from .distinct import FEW, Distinct, distinct_of
 from .offer import FREE_SHARE, SECOND_ORDER, SPARE_BYTES, TILED, Bytes, Held, Needs, Offer, Room
 from .pairs import PairFamily, Samples, families_of_pairs, formed, in_bursts
+from .scratch import Scratch
 
-#: Up to so many samples matrices in double precision are at hand sooner: machines are solved to the last digits there.
-MIN_SAMPLES = 1000
+#: Up to so many samples values are in double precision: machines are solved to the last digits there. And matrices of
+#: all terms are at hand sooner, up to so many values: fresh memory for more costs more than making them again.
+MIN_SAMPLES, MIN_VALUES = 1000, 5 * 10**6
 #: With more samples than this, matrices are made of those that matter only.
 HELD_SAMPLES = 3000
 #: Gaps below this are not for single precision.
@@ -29,31 +31,10 @@ SINGLE_TOL = 1e-5
 SECOND_ORDER_SHARE = 0.6
 #: The part of the samples that a set has (`dual.Sets`) with one term and with several; and the most of them.
 SET_SHARES, MAX_SET = (0.6, 0.75), 24_000
-#: More terms than this are not all looked at in every step.
-MANY_TERMS = 300
+#: More terms than this, with more values than this, are not all looked at in every step.
+MANY_TERMS, MANY_VALUES = 300, 2 * 10**8
 #: Rows of the matrix that are made at a time: what all families add to them stays near the processor.
 MATRIX_ROWS = 128
-
-
-class Scratch:
-    """Memory for a matrix, written over as soon as nobody looks at it: fresh memory costs as much as its contents."""
-
-    def __init__(self) -> None:
-        self._numbers: np.ndarray | None = None
-        self._alone = 0
-
-    def matrix(self, n: int, dtype: Any) -> np.ndarray:
-        """Return an (n, n) matrix of any contents that is nobody else's."""
-        held = self._numbers is not None and self._numbers.size >= n**2 and self._numbers.dtype == dtype
-        if not held or self._references() > self._alone:
-            self._numbers = None  # let go of the old ones first
-            self._numbers = np.empty(n**2, dtype=dtype)
-            self._alone = self._references()
-        assert self._numbers is not None
-        return self._numbers[: n**2].reshape(n, n)
-
-    def _references(self) -> int:
-        return sys.getrefcount(self._numbers)
 
 
 class TiledGram(Gram):
@@ -90,16 +71,16 @@ class TiledGram(Gram):
         factors: np.ndarray | None = None,
         samples: Samples | None = None,
         scratch: Scratch | None = None,
+        families: list[PairFamily] | None = None,
     ) -> None:
         super().__init__(terms, X, factors)
         single = tuple(range(len(terms))) if np.dtype(dtype) == np.float32 else ()
         size = float(np.dtype(dtype).itemsize)
-        self.held = Held(
-            single=single, streams=len(terms) > MANY_TERMS, set_bytes=0.0 if holds else size, most_set=most_bytes
-        )
+        streams = len(terms) > MANY_TERMS and len(terms) * self.n**2 > MANY_VALUES
+        self.held = Held(single=single, streams=streams, set_bytes=0.0 if holds else size, most_set=most_bytes)
         self.parts, self.dtype, self.holds, self.needs = parts, np.dtype(dtype), holds, needs or Needs()
         self.most_bytes = most_bytes
-        self.families = families_of_pairs(parts)
+        self.families = families_of_pairs(parts) if families is None else families
         self.samples = Samples(X) if samples is None else samples
         self.scratch = Scratch() if scratch is None else scratch
 
@@ -112,9 +93,10 @@ class TiledGram(Gram):
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
         n, needs = len(X), room.needs
-        if n <= MIN_SAMPLES or room.directory is not None or _repeat(terms, X):
+        few = n <= MIN_SAMPLES
+        if room.directory is not None or (few and len(terms) * n**2 < MIN_VALUES) or _repeat(terms, X, few):
             return None
-        single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged)
+        single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged or few)
         dtype, most = np.float32 if single else np.float64, max(room.budget // 2, SPARE_BYTES // 2)
         gram = cls.of(terms, X, dtype=dtype, needs=needs, most_bytes=most)
         if gram is None:
@@ -143,6 +125,10 @@ class TiledGram(Gram):
             "most_bytes": self.most_bytes,
         }
         same |= {"samples": self.samples, "scratch": self.scratch}
+        if isinstance(picked, range):  # all of them
+            return TiledGram(
+                self.terms, self.X, self.parts, factors=factors, families=self.families, **(same | changed)
+            )
         terms, parts = [self.terms[m] for m in picked], [self.parts[m] for m in picked]
         return TiledGram(terms, self.X, parts, factors=factors, **(same | changed))
 
@@ -208,35 +194,60 @@ class TiledGram(Gram):
         from .._fast.tiles import each_products
 
         columns = coef.reshape(self.n, -1)
-        support = support_of(columns)
-        lines = np.ascontiguousarray(columns[support].T)
-        out = np.zeros((self.n_terms, self.n if at is None else len(at), len(lines)))
+        out = np.zeros((self.n_terms, self.n if at is None else len(at), columns.shape[1]))
+        for family in self.families:
+            told, support, lines = self._support(family, columns)
+            own, back = self.samples.seen(family.seen, self.dtype), None
+            if isinstance(at, Views):
+                data = self.samples.others(family.seen, at, self.dtype)
+            elif told is None:
+                data = _some(own, at)
+            else:  # every distinct sample once
+                rows, back = np.unique(told.which if at is None else told.which[at], return_inverse=True)
+                data = _some(own, told.first[rows])
+            cols, scales = _some(own, support), family.weights(self.factors)
+            found = np.zeros((len(family.terms), data.shape[1], len(lines)))
 
-        def work(family: PairFamily, rows: np.ndarray, cols: np.ndarray, part: slice) -> None:
-            scales = family.weights(self.factors)
-            found = np.zeros((self.n_terms, rows.shape[1], len(lines)))
-            each_products(family.kind, rows, cols, family.forms, scales, family.terms, lines, found)
-            out[:, part] += found
+            def block(
+                part: slice, family: PairFamily = family, given: Any = (data, cols, lines, found, scales)
+            ) -> None:
+                some, against, line, into, scale = given
+                some, into = np.ascontiguousarray(some[:, part]), into[:, part]
+                each_products(family.kind, some, against, family.forms, scale, family.places, line, into)
 
-        self._over_rows(work, at, support)
+            in_bursts(block, data.shape[1], cols.shape[1] * family.cost(data), self.needs.n_jobs)
+            if back is not None:
+                found = found[:, back]
+            if family.once:
+                out[family.terms] += found
+            else:
+                np.add.at(out, family.terms, found)
         return out.reshape(*out.shape[:2], *coef.shape[1:])
+
+    def _support(self, family: PairFamily, columns: np.ndarray) -> tuple[Distinct | None, np.ndarray, np.ndarray]:
+        """Return which samples a family tells apart, where that helps, those with coef, and their coef, (c, m)."""
+        told = self.samples.told(family.seen)
+        if told is None:
+            support = support_of(columns)
+            return None, support, np.ascontiguousarray(columns[support].T)
+        sums = told.sums(columns.T)
+        support = support_of(sums.T)
+        return told, told.first[support], np.ascontiguousarray(sums[:, support])
 
     def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
         from .._fast.tiles import each_quads
 
-        support = support_of(coef)
-        lines = np.ascontiguousarray(coef[support].T)
-        total = np.zeros((self.n_terms, len(lines)))
+        total = np.zeros((self.n_terms, coef.shape[1]))
         for family in self.families:
+            _, support, lines = self._support(family, coef)
             data = _some(self.samples.seen(family.seen, np.float64), support)
             found: dict[int, np.ndarray] = {}
 
-            def block(
-                part: slice, family: PairFamily = family, data: np.ndarray = data, found: dict[int, np.ndarray] = found
-            ) -> None:
-                out, scales = np.zeros((self.n_terms, len(lines))), family.weights(self.factors)
-                each_quads(family.kind, data, family.forms, scales, family.terms, lines, part.start, part.stop, out)
-                found[part.start] = out
+            def block(part: slice, family: PairFamily = family, given: Any = (data, lines, found)) -> None:
+                some, line, into = given
+                out, scales = np.zeros((self.n_terms, len(line))), family.weights(self.factors)
+                each_quads(family.kind, some, family.forms, scales, family.terms, line, part.start, part.stop, out)
+                into[part.start] = out
 
             in_bursts(block, len(support), 0.5 * len(support) * family.cost(data), self.needs.n_jobs)
             for start in sorted(found):  # in the same order, however many threads there were
@@ -270,22 +281,44 @@ class TiledGram(Gram):
         out = np.zeros((self.n_terms, self.n))
         for family in self.families:
             np.add.at(out, family.terms, family.diag(self.samples.seen(family.seen, np.float64)))
+        for m in np.flatnonzero(~np.isfinite(out.max(axis=1, initial=0.0))):  # powers may be too large for numbers
+            finite(out[m], self.terms[m])
         return out
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        some = np.unique(np.linspace(0, self.n - 1, min(self.n, SIZE_SAMPLES)).astype(np.int64))
+        out = np.zeros((self.n_terms, len(some)))
+        for family in self.families:
+            np.add.at(out, family.terms, family.diag(_some(self.samples.seen(family.seen, np.float64), some)))
+        return self.factors * out.max(axis=1)
 
     def submatrix(self, rows: np.ndarray | None, weights: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Put Σ_m weights[m] K_m of some samples, all where None, into out."""
-        from .._fast.tiles import mirror, mixed_upper
+        from .._fast.tiles import mirror, mixed_upper, spread_upper
 
         scaled, used = weights * self.factors, []
         for family in self.families:
             counts = family.weights(scaled)
             if counts.any():
-                used.append((family, counts, _some(self.samples.seen(family.seen, self.dtype), rows)))
+                told, own = self.samples.told(family.seen), self.samples.seen(family.seen, self.dtype)
+                if told is not None and len(told) < FEW * len(out):
+                    small = np.empty((len(told), len(told)), self.dtype)
+                    data = _some(own, told.first)
+                    mixed_upper(family.kind, data, family.forms, counts, 0, len(told), True, small)
+                    mirror(small, 0, len(told))
+                    used.append((family, counts, small, told.which if rows is None else told.which[rows]))
+                else:
+                    used.append((family, counts, _some(own, rows), None))
 
         def block(part: slice) -> None:
-            for number, (family, counts, data) in enumerate(used):  # all of them while the rows are near
-                mixed_upper(family.kind, data, family.forms, counts, part.start, part.stop, number == 0, out)
-            mirror(out, part.start, part.stop)
+            first, last = part.start, part.stop
+            for number, (family, counts, data, which) in enumerate(used):  # all of them while the rows are near
+                if which is None:
+                    mixed_upper(family.kind, data, family.forms, counts, first, last, number == 0, out)
+                else:
+                    spread_upper(data, which, first, last, number == 0, out)
+            mirror(out, first, last)
 
         if used:
             for_blocks(block, len(out), MATRIX_ROWS, self.needs.n_jobs)
@@ -338,10 +371,14 @@ class TiledCoordinates(Coordinates):
         return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
 
 
-def _repeat(terms: Sequence[Kernel], X: Views) -> bool:
-    """Say whether so many samples repeat that matrices of the distinct ones are smaller than one of all."""
+def _repeat(terms: Sequence[Kernel], X: Views, few: bool) -> bool:
+    """Say whether so many samples repeat that matrices of the distinct ones are smaller than one of all.
+
+    Where samples are few, that they are smaller than half of all matrices will do.
+    """
     sizes = [len(X) if found is None else len(found) for found in distinct_of(terms, X)]
-    return sum(size**2 for size in sizes) <= len(X) ** 2 and len(terms) > 1
+    most = 0.5 * len(terms) if few else 1.0
+    return sum(size**2 for size in sizes) <= most * len(X) ** 2 and len(terms) > 1
 
 
 def _some(data: np.ndarray, places: np.ndarray | None) -> np.ndarray:

@@ -24,6 +24,13 @@ class KeptColumn:
     values: np.ndarray | None = None
     sequences: dict[str | Alphabet, SequenceSet] = field(default_factory=dict)
 
+    def absent(self) -> np.ndarray:
+        """Say which values are missing: NaN, or without a letter."""
+        if self.values is not None:
+            return np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self.values), bool)
+        found = next(iter(self.sequences.values()))
+        return found.lengths == 0
+
     def rows(self, index: np.ndarray) -> KeptColumn:
         """Return some samples of the column."""
         subsets = {id(found): found.rows(index) for found in self.sequences.values()}
@@ -77,6 +84,11 @@ class KeptViews(Views):
         index = np.flatnonzero(index) if index.dtype == bool else index
         there = {position: column.rows(index) for position, column in self.columns.items()}
         return KeptViews(len(index), self.labels, there, self.order)
+
+    def absent(self) -> np.ndarray:
+        """Say which samples have nothing in any of the columns that were kept."""
+        found = [column.absent() for column in self.columns.values()]
+        return np.logical_and.reduce(found) if found else np.zeros(self.n, bool)
 
     def matrix(self, gaps: bool = False) -> np.ndarray:
         columns = [np.asarray(self._values(p), dtype=np.float64) for p in range(len(self.labels))]

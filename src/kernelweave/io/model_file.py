@@ -16,6 +16,7 @@ from ..estimators.base import BaseMKL
 from ..estimators.chosen import kernel_of
 from ..kernels import Kernel, parse
 from ..kernels.low_rank import low_ranks
+from ..kernels.states import keepers
 from ..memory import budget_bytes
 from ..views import Views
 from .archive import arrays_budget, read_archive, write_archive
@@ -23,6 +24,7 @@ from .atomic import AtomicFile
 from .model_reader import ATTRIBUTE, PLACED, TRAINING, StoredModel, made_kinds
 from .plain import encode
 from .support import Packer, Request, requests_of
+from .word_counts import pack_counts
 
 #: Steps of the history that are kept, and numbers of the weights on the way: all of them, or none.
 HISTORY_STEPS, HISTORY_NUMBERS = 100, 10_000
@@ -135,8 +137,9 @@ def _manifest(model: BaseMKL) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }
     if manifest["kernel"] != (learned := repr(fitted.kernel)):
         manifest["base_kernel"] = learned
-    kept = _landmarks(fitted.terms, used, packer)
-    manifest |= {"landmarks": kept} if kept else {}
+    for name, kept in (("landmarks", _landmarks), ("references", _references), ("words", pack_counts)):
+        found = kept(fitted.terms, used, packer)
+        manifest |= {name: found} if found else {}
     support = model.support_.astype(np.min_scalar_type(int(model.support_.max(initial=0))))
     fixed = {"support.npy": support, "dual_coef.npy": model.dual_coef_, "intercept.npy": model.intercept_}
     trained = model.trained_
@@ -161,6 +164,20 @@ def _landmarks(terms: Sequence[Kernel], used: Iterable[int], packer: Packer) -> 
     ]
 
 
+def _references(terms: Sequence[Kernel], used: Iterable[int], packer: Packer) -> list[dict[str, Any]]:
+    """Return the samples of expectations of the used terms, in the order in which the terms have them."""
+    return [
+        {
+            "term": int(m),
+            "share": packer.keep(known.share),
+            "data": packer.pack(known.views, _distinct(list(requests_of(one.kernel, known.views)))),
+        }
+        for m in used
+        for one in keepers(terms[m], "references")
+        for known in [one.known]
+    ]
+
+
 def _distinct(requests: list[Request]) -> list[Request]:
     """Leave out what is asked for again."""
     # by their texts: columns may be slices, and the hash of a kernel that holds a matrix would read all of it
@@ -176,7 +193,8 @@ def _probes(wanted: list[Request], views: Views) -> dict[str, Any]:
         for name, K in leaf.matrices.items():
             if given.setdefault(name, leaf) != leaf:
                 raise InputError(f"Two matrices have the name {name!r}; a model file tells them apart by their names.")
-            ids = views.through(path).ids()[:PROBES]
+            ids = views.through(path).ids()
+            ids = ids[ids >= 0][:PROBES]
             values = np.asarray(K)[ids[0], ids].astype(np.float64).tolist()
             probes[name] = {"columns": np.shape(K)[1], "ids": ids.tolist(), "values": values}
     return probes

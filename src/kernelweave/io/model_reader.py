@@ -23,7 +23,9 @@ from ..views import Views
 from .kept import NotKept
 from .landmarks import kept_landmarks, terms_at
 from .plain import MAX_CHARACTERS, characters, damaged, decode, fields, grows
+from .references import check_references, kept_references, terms_expecting
 from .support import Unpacker
+from .word_counts import kept_counts, terms_counting
 
 #: What is kept of the training, each as the attribute of that name with an underscore.
 TRAINING: dict[str, type] = {"objective": float, "lower_bound": float, "gap": float, "converged": bool}
@@ -57,6 +59,8 @@ class StoredModel:
         trained = self.manifest.pop("trained", None)  # which files of the first version do not have
         base = self.manifest.pop("base_kernel", None)  # of kernels that learned more than weights
         landmarks = self.manifest.pop("landmarks", [])  # of models with LowRank
+        references = self.manifest.pop("references", [])  # of models that expect something of missing views
+        words = self.manifest.pop("words", [])  # of models in which rare words count more
         fields(self.manifest, "model.json", **keys)
         if characters(self.manifest) > MAX_CHARACTERS:
             raise damaged("its arrays of strings are too large")
@@ -67,12 +71,16 @@ class StoredModel:
         machines = self._machines(unpacker, n_machines)
         model.trained_ = self._trained(trained, unpacker)
         support = unpacker.unpack(self.manifest["data"])
-        kept = kept_landmarks(landmarks, unpacker)
+        kept, expected = kept_landmarks(landmarks, unpacker), kept_references(references, unpacker)
+        counted = kept_counts(words, unpacker)
         if unpacker.arrays:
             raise damaged(f"nothing uses its array {sorted(unpacker.arrays)[0]!r}")
         self._columns(model, support)
         terms, scales, weights = self._terms(model, support, matrices, n_machines)
-        terms = terms_at(terms, np.flatnonzero(weights.any(axis=0)) if len(support) else (), kept, self.memory)
+        used = np.flatnonzero(weights.any(axis=0)) if len(support) else ()
+        terms = terms_expecting(terms_counting(terms, used, counted), used, expected)
+        terms = terms_at(terms, used, kept, self.memory)
+        check_references(terms, used)
         model.restore(terms, scales, weights, support, *machines)
         self._training(model)
         self._check_matrices(model, matrices)
@@ -107,7 +115,7 @@ class StoredModel:
             if key not in known or key == "kernel":
                 raise damaged(f"{name} has no parameter {key[:40]!r}")
         weights = given.get("weights", "shared")
-        shared = isinstance(weights, str) and weights in ("shared", "per_class")
+        shared = isinstance(weights, str) and weights in ("shared", "per_class", "per_target")
         jobs = given.get("n_jobs")
         threads = jobs is None or (isinstance(jobs, int) and not isinstance(jobs, bool))
         if not shared or not threads or not isinstance(given.get("learn_C", False), bool):
@@ -119,14 +127,19 @@ class StoredModel:
         classes = decode(self.manifest["classes"], made_kinds())
         if (classes is not None) != hasattr(model, "class_weight"):
             raise damaged("a classifier has classes, and nothing else has")
+        several = self.manifest["attributes"].get("n_outputs_" if classes is None else "multilabel_", False)
+        if not isinstance(several, int) or several < 0 or (several and hasattr(model, "nu")):
+            raise damaged("it does not say how many targets it has")
         if classes is None:
-            return 1
+            if several > 1:
+                model.n_outputs_ = several
+            return max(1, several)
         labels = classes.tolist() if isinstance(classes, np.ndarray) and classes.ndim == 1 else []
         plain = all(isinstance(label, (str, int, float)) for label in labels)
         if len(labels) < 2 or not plain or len(set(labels)) < len(labels):
             raise damaged("its classes are not at least two labels that differ")
-        model.classes_ = classes
-        return 1 if len(labels) == 2 else len(labels)
+        model.classes_, model.multilabel_ = classes, bool(several)
+        return 1 if len(labels) == 2 and not several else len(labels)
 
     def _machines(self, arrays: Unpacker, n_machines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rows of the support samples, coefficients and intercepts."""
@@ -174,7 +187,7 @@ class StoredModel:
         texts, terms = self.manifest["terms"], self._terms_of(model, support, matrices)
         if not texts or not self._same_terms(terms, texts, matrices):
             raise damaged("its terms are not those of its kernel")
-        apart = n_machines > 1 and getattr(model, "weights", "shared") == "per_class"
+        apart = n_machines > 1 and getattr(model, "weights", "shared") != "shared"
         weights = self._numbers("weights", (n_machines, len(terms)) if apart else (len(terms),))
         scales = self._numbers("scales", (len(terms),))
         if (weights < 0).any() or (scales <= 0).any():

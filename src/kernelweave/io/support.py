@@ -93,10 +93,11 @@ class Packer:
     def _views(self, X: DictViews, wanted: list[Request]) -> dict[str, Any]:
         shares: dict[Hashable, list[Request]] = {name: [] for name in X.labels}
         for path, leaf in wanted:
+            marks, path = _marks(path)
             seen = X.select(path[0]) if path else X
             names = list(seen.labels) if isinstance(seen, DictViews) else [n for n in X.labels if X.parts[n] is seen]
             for name in names:
-                shares[name].append((() if isinstance(seen, DictViews) else path[1:], leaf))
+                shares[name].append((marks if isinstance(seen, DictViews) else (*marks, *path[1:]), leaf))
         parts = [self.pack(part, shares[name]) for name, part in X.parts.items()]
         return {"kind": "views", "names": _labels(X), "parts": parts}
 
@@ -116,6 +117,9 @@ class Packer:
                 column = found.setdefault(X.labels.index(label), KeptColumn())
                 if leaf.reads == "sequences":
                     column.sequences[leaf.alphabet] = seen.sequences(leaf.alphabet)
+                elif leaf.reads == "ids" and hasattr(seen, "absent"):
+                    ids = seen.ids()
+                    column.values = np.where(ids < 0, np.nan, ids)
                 elif column.values is None:
                     column.values = _numbers(X if _is_single(X) else X.select(label))
         columns = [self._column(position, column) for position, column in sorted(found.items())]
@@ -157,6 +161,12 @@ def _labels(X: Views) -> Any:
                 "Rename it and fit again, or pickle the model."
             )
     return list(X.labels)
+
+
+def _marks(path: Path) -> tuple[Path, Path]:
+    """Return what a path says before any column is chosen, and the rest."""
+    chosen = next((place for place, columns in enumerate(path) if not hasattr(columns, "of")), len(path))
+    return path[:chosen], path[chosen:]
 
 
 def _has_no_names(X: ArrayViews) -> bool:
@@ -232,7 +242,7 @@ class Unpacker:
     def _csr(self, node: Any) -> Views:
         _, width, *names = fields(node, "the data", kind=str, width=int, data=str, indices=str, indptr=str)
         indptr = self.take(names[2], "i", self.n + 1)
-        indices, values = self.take(names[1], "i", None), self.take(names[0], "biuf", None)
+        indices, values = self.take(names[1], "i", None), self.take(names[0], "biuf", None, gaps=self.gaps)
         if values.dtype == np.float16:
             raise damaged("the entries of a sparse matrix are of a type that no matrix has")
         if indptr[0] != 0 or indptr[-1] != len(indices) or len(values) != len(indices) or not grows(indptr):

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..categories import CATEGORIES
 from ..errors import InputError
+from ..presence import there
 from ..usual import PROTEINS, TEXTS
 from ..views import ArrayViews, DictViews, Views
 from .base import Kernel, add_all
@@ -120,9 +121,17 @@ class _Chooser:
         """Return the terms for named views: single columns are seen together, each wider view by itself."""
         single = [label for label in X.labels if _is_column(X.parts[label])]
         wide = [label for label in X.labels if label not in single]
-        found = [term.on(label) for label in wide for term in self.terms(X.parts[label])]
+        found = [term.on(label) for label in wide for term in self._of_view(X.parts[label])]
         looks = [look_at(label, X.parts[label]) for label in single]
         return [*found, *(self._of_columns(X, looks) if single else [])]
+
+    def _of_view(self, X: Views) -> list[Kernel]:
+        """Return the terms for a wide view, which some samples may lack: those that have it decide."""
+        rows, known = there(X)
+        if not 0 < len(rows) < len(X):
+            return self.terms(X)
+        own = _Chooser(self.share[rows], self.several, self.left_out)
+        return [term.if_missing() for term in own.terms(known)]
 
     def _of_columns(self, X: Views, looks: Sequence[Look]) -> list[Kernel]:
         for look in looks:
@@ -178,8 +187,8 @@ class _Chooser:
             return [Categorical() if look.kind == "categories" else Ordinal()]
         if look.kind == "sequences" and not look.gaps:
             return _summands(for_sequences(X.sequences()))
-        if look.kind == "sequences":  # read as text, in which some may be missing
-            return [Spectrum(k=3, alphabet=CATEGORIES).normalized(), Spectrum(k=5, alphabet=CATEGORIES).normalized()]
+        if look.kind == "sequences":
+            return [term.if_missing() for term in _summands(for_sequences(there(X)[1].sequences()))]
         if look.kind == "text":
             return [(BagOfWords(alphabet=CATEGORIES) if look.gaps else BagOfWords()).normalized()]
         self.left_out.setdefault(look.kind, []).append(look.label)

@@ -9,20 +9,21 @@ from operator import is_
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..errors import InputError
-from ..views import Columns, Views, as_views
+from ..matrices import are_rows
+from ..views import Columns, Path, Views, as_views
 from .embedding import Embeddable
 from .kinds import joint_kind
 from .pieces import Piece
-from .values import hashable, limited, real_number, same_value, shown, typed
+from .value import Value
+from .values import limited, real_number, shown, typed
 
 #: How tightly an expression binds, for printing with the fewest parentheses.
 SUM, PRODUCT, ATOM = 1, 2, 3
 
 
-class Kernel(Embeddable, BaseEstimator):
+class Kernel(Embeddable, Value):
     """A similarity of two samples: symmetric and positive semi-definite.
 
     Subclasses are dataclasses that say `compute` (and, where it is cheaper than the
@@ -49,8 +50,12 @@ class Kernel(Embeddable, BaseEstimator):
     says_all = True
     #: True where a width is still to be learned.
     learns_width = False
-    #: Parameters that are printed even where they have their defaults: who reads the text wants to know them.
-    always_shown: tuple[str, ...] = ()
+    #: True where a rule for missing views goes to the kernels inside.
+    passes_rule = False
+    #: What it keeps of the training samples beside its text: "references" or "words"; see `states`.
+    keeps: str | None = None
+    #: What else the kernels inside are seen through.
+    inner_path: Path = ()
     _binds = ATOM
 
     def compute(self, X: Views, Y: Views | None) -> np.ndarray:
@@ -64,7 +69,9 @@ class Kernel(Embeddable, BaseEstimator):
         return np.concatenate([np.diagonal(self.compute(part, None)) for part in parts] or [np.empty(0)])
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
-        """Return the matrix of k between the samples of X and of Y (Y = X where None)."""
+        """Return the matrix of k between the samples of X and of Y (Y = X where None); of two rows, one number."""
+        if are_rows(X, Y) and all(leaf.reads == "numbers" for leaf in self.leaves()):
+            return self.compute(as_views(X[None]), as_views(Y[None]))[0, 0]
         return self.compute(as_views(X), None if Y is None else as_views(Y))
 
     def diag(self, X: Any) -> np.ndarray:
@@ -115,10 +122,11 @@ class Kernel(Embeddable, BaseEstimator):
 
     def leaves(self) -> Iterator[Kernel]:
         """Yield the kernels at the ends of the expression."""
-        if not self.inside:
-            yield self
-        for part in self.inside:
-            yield from part.leaves()
+        left: list[Kernel] = [self]
+        while left:  # several times as fast as generators inside of each other
+            left += (kernel := left.pop()).inside[::-1]
+            if not kernel.inside:
+                yield kernel
 
     def walk(self, outer: Piece, X: Views) -> Iterator[Piece]:
         """Yield the pieces that the kernel is the sum of, inside of what is around it; see `pieces`."""
@@ -146,6 +154,12 @@ class Kernel(Embeddable, BaseEstimator):
 
         return Standardized(self, *how, **more)
 
+    def if_missing(self, rule: str = "expected") -> Kernel:
+        """Return this kernel with a rule for samples that lack what it reads; see `IfMissing`."""
+        from .if_missing import with_rule
+
+        return with_rule(self, rule)
+
     def split(self, *by: str) -> Kernel:
         """Return this kernel as the sum of its parts, each a term: by "degree", by "position", or by both."""
         raise InputError(f"{self!r} has no parts to split into; only string kernels such as WeightedDegree have.")
@@ -167,33 +181,14 @@ class Kernel(Embeddable, BaseEstimator):
         if not isinstance(other, numbers.Real):
             return NotImplemented
         scale = real_number(other)
-        if isinstance(self, Scaled):
-            return Scaled(scale * self.scale, self.kernel)
-        return Scaled(scale, self)
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
-        return all(same_value(mine[name], theirs[name]) for name in mine)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *(hashable(value) for value in self.get_params(deep=False).values())))
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        # N_CHAR_MAX is scikit-learn's; a kernel always prints whole, so that it can be typed back.
-        defaults = {f.name: f.default for f in self.__dataclass_fields__.values()}
-        given = self.get_params(deep=False)
-        shown = [
-            f"{k}={typed(v)}" for k, v in given.items() if k in self.always_shown or not same_value(v, defaults[k])
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return Scaled(scale * self.scale, self.kernel) if isinstance(self, Scaled) else Scaled(scale, self)
 
 
 class _Several(Kernel):
     """Kernels side by side."""
 
     kernels: tuple[Kernel, ...]
+    passes_rule = True
 
     @property
     def inside(self) -> tuple[Kernel, ...]:
@@ -333,6 +328,7 @@ class Scaled(ClearWrapper):
 
     scale: float
     kernel: Kernel
+    passes_rule = True
     _binds = PRODUCT
 
     def __post_init__(self) -> None:
@@ -361,6 +357,7 @@ class On(ClearWrapper):
 
     kernel: Kernel
     columns: Any
+    passes_rule = True
 
     def seen(self, X: Views) -> Views:
         return X.select(self.columns)

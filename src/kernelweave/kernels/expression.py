@@ -22,15 +22,15 @@ MAX_ITEMS = 100_000
 MAX_BITS = 1024
 #: What else is typed as a call.
 OTHERS = {"Alphabet": Alphabet, "slice": slice}
-_METHODS = ("on", "part", "normalized", "standardized", "split", "only")
+_METHODS = ("on", "part", "normalized", "standardized", "if_missing", "split", "only")
 
 
 def parse(text: str, matrices: dict[str, Any] | None = None) -> Kernel:
     """Read a kernel expression, as `repr` prints it.
 
-    Only kernel names, numbers, strings, lists, `+`, `*`, `.on(...)`, `.normalized()`, `.standardized()` and
-    `.split(...)` are understood: the text is walked as a syntax tree and never evaluated. A text has at most
-    20,000,000 characters and 100,000 terms, each with at most 100,000 numbers or names in lists.
+    Only kernel names, numbers, strings, lists, `+`, `*`, `.on(...)`, `.normalized()`, `.standardized()`,
+    `.if_missing(...)` and `.split(...)` are understood: the text is walked as a syntax tree and never evaluated. A text
+    has at most 20,000,000 characters and 100,000 terms, each with at most 100,000 numbers or names in lists.
 
     Parameters
     ----------

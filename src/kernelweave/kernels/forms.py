@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,11 @@ class Seen:
     #: (gamma, coef0) where samples are divided by √(gamma x·x + coef0): [√gamma x, √coef0] has length one then.
     unit: tuple[float, float] | None = None
 
+    @cached_property
+    def key(self) -> str:
+        """What two of them that see the same have in common."""
+        return f"{self.shared} {self.path!r} {self.stretch} {self.unit}"
+
     def rows(self, X: Views, n_columns: int | None = None) -> np.ndarray:
         """Return the samples, (n, d), which must have as many columns as said."""
         A: Any = X.through(self.path).matrix()
@@ -71,13 +77,14 @@ class Formed:
     scale: float
 
 
-def parts_in_form(term: Kernel, X: Views, dense: dict[Any, bool] | None = None) -> list[Formed] | None:
+def parts_in_form(term: Kernel, X: Views, dense: dict[Any, int] | None = None) -> list[Formed] | None:
     """Return the pieces that a term is the sum of, each in its form; None where one of them has none.
 
     Parameters
     ----------
     dense : dict, optional
-        Which paths of columns lead to a matrix without gaps, for those who ask for many terms on the same samples.
+        How many columns the matrices have that paths lead to, −1 for those that are not dense: for those who ask for
+        many terms on the same samples.
     """
     if not all(_has_form(leaf) for leaf in term.leaves()):
         return None
@@ -91,14 +98,16 @@ def _has_form(core: Kernel) -> bool:
     return "form" in vars(type(core))
 
 
-def _in_form(piece: Piece, X: Views, dense: dict[Any, bool]) -> Formed | None:
+def _in_form(piece: Piece, X: Views, dense: dict[Any, int]) -> Formed | None:
     if not _has_form(piece.core):
         return None
-    if repr(piece.path) not in dense:
-        dense[repr(piece.path)] = isinstance(X.through(piece.path).matrix(), np.ndarray)
-    if not dense[repr(piece.path)]:
+    key = repr(piece.path)
+    if key not in dense:
+        matrix = X.through(piece.path).matrix()
+        dense[key] = matrix.shape[1] if isinstance(matrix, np.ndarray) else -1
+    if dense[key] < 0:
         return None
-    form = piece.core.form(X.through(piece.path).matrix().shape[1])
+    form = piece.core.form(dense[key])
     if form is None or form.degree > MAX_DEGREE:
         return None
     part = Formed(Seen(form.shared, piece.path, form.stretch), replace(form, stretch=None), piece.scale)

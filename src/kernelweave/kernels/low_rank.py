@@ -13,6 +13,7 @@ from ..parallel import blocks
 from ..views import Views
 from .base import Kernel, Wrapper, add_all
 from .landmarks import Landmarks, choose_landmarks
+from .states import rebuilt
 from .values import MAX_TERMS, shown, typed
 
 #: Terms with landmarks of which each gets a note of its own.
@@ -145,7 +146,7 @@ def replaced(term: Kernel, X: Views | None, make: Callable[[LowRank, Any], Kerne
     inside = tuple(replaced(part, seen, make) for part in term.inside)
     if all(new is old for new, old in zip(inside, term.inside, strict=True)):
         return term
-    return replace(term, kernels=inside) if hasattr(term, "kernels") else replace(term, kernel=inside[0])
+    return rebuilt(term, inside)
 
 
 def low_ranks(term: Kernel) -> Iterator[LowRank]:

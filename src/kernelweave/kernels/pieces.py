@@ -67,9 +67,10 @@ def readers(kernel: Kernel, X: Views, path: Path = ()) -> Iterator[tuple[Path, K
     """
     for piece in kernel.walk(Piece(kernel, path), X):
         if not piece.core.inside:
-            yield tuple(columns for columns in piece.path if not hasattr(columns, "of")), piece.core
+            whole = (columns for columns in piece.path if not hasattr(columns, "of") or hasattr(columns, "given"))
+            yield tuple(whole), piece.core
         for part in piece.core.inside:
-            yield from readers(part, X, piece.path)
+            yield from readers(part, X, (*piece.path, *piece.core.inner_path))
 
 
 def cosine(K: np.ndarray, kernel: Kernel, X: Views, Y: Views | None) -> np.ndarray:

@@ -35,6 +35,8 @@ class Rows:
     powers: np.ndarray
     scale: np.ndarray | None = None
     weight: float = 1.0
+    #: What every feature counts (n_columns,), until `valued`; `powers` has Σ (worth · count)², Σ worth² as well then.
+    worth: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -55,6 +57,11 @@ class Rows:
 
     def valued(self, values: str) -> Rows:
         """Return the rows with "count" of every feature, "binary" (1 where it occurs) or "frequency" (its share)."""
+        if self.worth is not None:
+            times, square = (1.0, 4) if values == "binary" else (self.counts, 3)
+            counts, powers = times * self.worth[self.ids], self.powers[[0, 1, square]]
+            rows = replace(self, counts=counts, powers=powers, worth=None)
+            return rows if values == "binary" else rows.valued(values)
         if values == "binary":
             return replace(self, counts=np.ones_like(self.counts), powers=self.powers[[0, 0, 0]])
         if values == "frequency":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 TABLE_BITS = 20
 #: Keys that are extracted at a time; they take 8 bytes each until they are counted.
 BLOCK_KEYS = 1 << 22
-#: For estimates: letters of a word and what ends it, and a · √n different words in n words of text (Heaps' law).
-WORD_LETTERS, DIFFERENT_WORDS = 6.0, 44.0
 #: Sequences as codes and offsets -> keys with repeats and where each row of them starts.
 Keys = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -70,6 +67,10 @@ class Vocabulary:
 
     #: Bits of the key that every feature has (`keys_of`); None where a feature may be longer than any key.
     key_bits: int | None = None
+
+    def worths(self) -> np.ndarray | None:
+        """Return what every feature that has a number counts; None where all count 1."""
+        return None
 
     def keys_of(self, ids: np.ndarray) -> np.ndarray:
         """Return the keys of features that have numbers, uint64."""
@@ -322,71 +323,6 @@ class LongVocabulary(Vocabulary):
         first = np.zeros(len(self.dictionaries[-1]), np.int64)
         first[ids[::-1]] = starts[::-1]
         return known.flat_codes()[first[features][:, None] + np.arange(self.k)]
-
-
-class WordVocabulary(Vocabulary):
-    """Words of text.
-
-    Parameters
-    ----------
-    words : callable
-        Cuts a text into words.
-    spans : callable or None
-        Returns (start, stop, word) of every word of a text, in characters; None where words have no places.
-    """
-
-    def __init__(
-        self,
-        words: Callable[[str], list[str]],
-        spans: Callable[[str], list[tuple[int, int, str]]] | None = None,
-    ) -> None:
-        self.words, self.spans = words, spans
-        #: The number of every word.
-        self.numbers: dict[str, int] = {}
-
-    def expected(self, sequences: SequenceSet) -> tuple[float, float, float]:
-        words = sequences.n_letters / WORD_LETTERS
-        # counts in double precision are half as much again, and words that are strings take three times the room
-        return 1.5 * words, 3.0 * min(words, DIFFERENT_WORDS * words**0.5), words
-
-    def fit(self, sequences: SequenceSet) -> Rows:
-        self.numbers = {}
-        return self._count(sequences, lambda word: self.numbers.setdefault(word, len(self.numbers)))
-
-    def map(self, sequences: SequenceSet) -> Rows:
-        return self._count(sequences, lambda word: self.numbers.get(word, -1))
-
-    def _count(self, sequences: SequenceSet, number: Callable[[str], int]) -> Rows:
-        ids, counts, starts, powers = [], [], [0], []
-        for number_of, text in enumerate(sequences):
-            if number_of % 1000 == 0:
-                clock.check()
-            found = Counter(self.words(text))
-            row = np.fromiter(map(number, found), np.int32, len(found))
-            values = np.fromiter(found.values(), np.float64, len(found))
-            ids.append(row[row >= 0])
-            counts.append(values[row >= 0])
-            starts.append(starts[-1] + len(ids[-1]))
-            powers.append((len(values), values.sum(), values @ values))
-        flat = (np.concatenate([np.zeros(0, np.int32), *ids]), np.concatenate([np.zeros(0), *counts]))
-        return Rows(*flat, np.array(starts), len(self.numbers), np.array(powers, dtype=np.float64).reshape(-1, 3).T)
-
-    def places(self, sequences: SequenceSet) -> Iterable[Found] | None:
-        if self.spans is None:
-            return None
-        found: dict[int, list[tuple[int, int]]] = {}
-        for first, text in zip(sequences.offsets, sequences, strict=False):
-            sizes = [len(c.encode(sequences.alphabet.encoding, "surrogateescape")) for c in text]
-            byte = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-            for start, stop, word in self.spans(text):
-                place = (int(first + byte[start]), self.numbers.get(word, -1))
-                found.setdefault(int(byte[stop] - byte[start]), []).append(place)
-        tables = [(size, np.array(places, np.int64)) for size, places in found.items()]
-        return [(table[:, 0], np.arange(size)[None], table[:, 1:]) for size, table in tables]
-
-    def texts(self, features: np.ndarray, known: SequenceSet) -> list[str]:
-        words = list(self.numbers)
-        return [words[feature] for feature in features]
 
 
 def _rows(

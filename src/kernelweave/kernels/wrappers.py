@@ -26,6 +26,7 @@ class Frozen(ClearWrapper):
     """
 
     kernel: Kernel
+    passes_rule = True
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"Frozen({self.kernel!r})"
@@ -36,6 +37,7 @@ class PerFeature(ClearWrapper):
     """One term per column: Σ_j k(x_j, y_j), each j with its own learned weight."""
 
     kernel: Kernel
+    passes_rule = True
 
     @property
     def gram_kind(self) -> str:  # type: ignore[override]

@@ -7,6 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+#: From so many points on a minimum is looked for between two of a sample of them, which has so many.
+MANY_POINTS, MARKS = 2_000, 256
+
 
 @dataclass
 class BoxQP:
@@ -96,16 +99,42 @@ def kink_minimum(points: np.ndarray, jumps: np.ndarray, slope: float) -> float:
 
     Its slope is `slope` far to the left and grows by jumps[i] ≥ 0 at points[i].
     """
-    order = points.argsort()
-    slopes = slope + jumps[order].cumsum()
-    flat = 1e-12 * (float(slopes[-1]) - slope)
-    first = min(int(slopes.searchsorted(-flat)), len(points) - 1)
-    left = points[order[first]]
+    flat = 1e-12 * float(jumps.sum())
+    near, steps, slope, end = _around_minimum(points, jumps, slope, -flat)
+    order = near.argsort()
+    slopes = slope + steps[order].cumsum()
+    first = min(int(slopes.searchsorted(-flat)), len(order) - 1)
+    left, after = float(near[order[first]]), order[first + 1 :]
     if abs(slopes[first]) > flat:
-        return float(left)
-    after = order[first + 1 :]
-    right = after[np.argmax(jumps[after] > flat)] if len(after) else order[first]
-    return float(0.5 * (left + points[right]))
+        return left
+    rising = near[after[steps[after] > flat]]
+    right = rising[0] if len(rising) else points[(points > end) & (jumps > flat)].min(initial=np.inf)
+    return 0.5 * (left + float(right)) if np.isfinite(right) else left
+
+
+def _around_minimum(
+    points: np.ndarray, jumps: np.ndarray, slope: float, least: float
+) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return the points among which the slope reaches `least`, their jumps, the slope before them, and where they end.
+
+    All of them where they are few. Of many, those between two of a sample of them: only these need to be sorted.
+    """
+    end = np.inf
+    if len(points) <= MANY_POINTS:
+        return points, jumps, slope, end
+    marks = np.sort(points[:: len(points) // MARKS])
+    first, last = 0, len(marks)
+    while first < last:
+        middle = (first + last) // 2
+        before = points <= marks[middle]
+        here = slope + float(np.where(before, jumps, 0.0).sum())
+        if here < least and not before.all():
+            first, slope = middle + 1, here
+            before = ~before
+        else:
+            last, end = middle, float(marks[middle])
+        points, jumps = points[before], jumps[before]
+    return points, jumps, slope, end
 
 
 def rising_root(slope_at: object, start: float, width: float) -> float:

@@ -16,6 +16,8 @@ from ..parallel import blocks
 HELD_BYTES = 8 * 2**20
 #: Bytes of kernel values that are worked on at a time, so that they stay near the processor.
 CACHE_BYTES = 2**20
+#: Up to this many columns of targets, differences are taken one by one; of more, from products, with a digit less.
+FEW_COLUMNS = 16
 
 
 @dataclass(frozen=True)
@@ -140,9 +142,16 @@ class Pairs:
             root = root.ravel() / np.sqrt(np.maximum(weights @ D, weights[-1]))  # below for indefinite terms only
             D *= root
             G = dsyrk(1.0, D.T, beta=1.0, c=G, trans=1, overwrite_c=1)
-            apart = self.Y[rows][:, None, :] - self.Y[cols][None, :, :]
-            h += D @ (0.5 * (apart * apart).sum(axis=2).ravel() * root)
+            h += D @ (0.5 * self._apart(rows, cols).ravel() * root)
         return np.triu(G) + np.triu(G, 1).T, h
+
+    def _apart(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return ‖Y_i − Y_j‖² for these rows and columns of the samples."""
+        if self.Y.shape[1] <= FEW_COLUMNS:
+            apart = self.Y[rows][:, None, :] - self.Y[cols][None, :, :]
+            return np.asarray((apart * apart).sum(axis=2))
+        squares = (self.Y * self.Y).sum(axis=1)
+        return np.maximum(squares[rows][:, None] + squares[cols] - 2.0 * self.target(rows, cols), 0.0)
 
     def _blocks_of_terms(self, diagonal: bool) -> Iterator[tuple[np.ndarray, int, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield blocks of all terms, the first of their columns to look at, its rows and columns, and their roots."""

@@ -58,27 +58,28 @@ def choose_by_leaving_out(problem: Problem, share: np.ndarray, weights_too: bool
         Whether the weights are chosen, among: all alike, the first terms alike, each of these alone, and those of
         `TwoStage`; else all are alike.
     """
-    some = _some(problem.gram.n, FIRST_SAMPLES)
+    some = even_choice(problem.gram.n, FIRST_SAMPLES)
     best: Choice | None = None
-    for how, weights in _weighings(problem) if weights_too else [_alike(problem)]:
+    for how, weights in weighings(problem) if weights_too else [alike(problem)]:
         found = _best_ridge(problem, share, how, weights, some)
         best = found if best is None or found.missed < best.missed else best
         if clock.now() > problem.deadline:
             break
     assert best is not None
-    more = _some(problem.gram.n, MORE_SAMPLES)
+    more = even_choice(problem.gram.n, MORE_SAMPLES)
     late = len(more) == len(some) or clock.now() > problem.deadline
     return best if late else _best_ridge(problem, share, best.how, best.weights, more)
 
 
-def _alike(problem: Problem) -> tuple[str, np.ndarray]:
+def alike(problem: Problem) -> tuple[str, np.ndarray]:
+    """Return equal weights of all terms, and what to call them."""
     n_terms = problem.gram.n_terms
     return "all terms alike", np.full(n_terms, 1.0 / n_terms)
 
 
-def _weighings(problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
+def weighings(problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
     """Yield what is tried, and what to call it."""
-    yield _alike(problem)
+    yield alike(problem)
     n_terms = problem.gram.n_terms
     if n_terms == 1:
         return
@@ -96,7 +97,8 @@ def _weighings(problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
             yield f"two_stage(method={solver.method!r})", stage.weights / stage.weights.sum()
 
 
-def _some(n: int, most: int) -> np.ndarray:
+def even_choice(n: int, most: int) -> np.ndarray:
+    """Return the numbers of all samples, or of so many of them, evenly spaced."""
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(int)
 
 
@@ -108,7 +110,9 @@ def _best_ridge(problem: Problem, share: np.ndarray, how: str, weights: np.ndarr
     return Choice(how, weights, float(RIDGES[best]), float(np.sqrt(means[best])))
 
 
-def missed_on_a_path(K: np.ndarray, Y: np.ndarray, share: np.ndarray) -> Iterator[np.ndarray]:
+def missed_on_a_path(
+    K: np.ndarray, Y: np.ndarray, share: np.ndarray, at: np.ndarray | None = None
+) -> Iterator[np.ndarray]:
     """Yield, for every ridge, Y minus predictions of ridge regressions with an intercept that do not know the sample.
 
     With A = K + ridge / share and P = A⁻¹ − A⁻¹ 1 1'A⁻¹ / 1'A⁻¹ 1, coef = P Y, Y − f = ridge / share · coef, and a
@@ -120,17 +124,20 @@ def missed_on_a_path(K: np.ndarray, Y: np.ndarray, share: np.ndarray) -> Iterato
     K : array of shape (n, n)
     Y : array of shape (n, n_machines)
     share : how much every sample counts, above 0
+    at : numbers of the samples that are left out in turn; None for all
     """
+    at = np.arange(len(K)) if at is None else at
     root = np.sqrt(share)
     values, vectors = np.linalg.eigh(root[:, None] * K * root)
     # A⁻¹ = vectors diag(1 / (values + ridge)) vectors'
     values, vectors = np.maximum(values, 0.0), root[:, None] * vectors
-    rotated, ones, squares = vectors.T @ Y, vectors.sum(axis=0), vectors**2
-    count = np.maximum(share, 1.0)
+    rotated, ones = vectors.T @ Y, vectors.sum(axis=0)
+    own_vectors, own_share = vectors[at], share[at]
+    squares, count = own_vectors**2, np.maximum(own_share, 1.0)
     for ridge in RIDGES:
         inverse = 1.0 / (values + ridge)
         one = vectors @ (inverse * ones)
-        coef = vectors @ (inverse[:, None] * rotated) - np.outer(one, (one @ Y) / one.sum())
-        own = 1.0 - ridge / share * (squares @ inverse - one**2 / one.sum())
+        coef = own_vectors @ (inverse[:, None] * rotated) - np.outer(one[at], (one @ Y) / one.sum())
+        own = 1.0 - ridge / own_share * (squares @ inverse - one[at] ** 2 / one.sum())
         left = np.maximum(1.0 - own / count, 1e-12)
-        yield (ridge / share)[:, None] * coef / left[:, None]
+        yield (ridge / own_share)[:, None] * coef / left[:, None]

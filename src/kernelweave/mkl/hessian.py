@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 from scipy.linalg import lapack
@@ -21,6 +21,8 @@ from .master_lp import MasterLP
 MAX_ENTERING = 100
 #: Most free samples that the Hessian is computed from; from more of them an even choice is taken.
 MAX_FREE = 2000
+#: Most machines whose products with the terms are held at a time.
+MAX_TOGETHER = 64
 #: Where nothing lower is found, machines are solved better, down to this share of the tolerance.
 FINEST = 1e-3
 #: Cuts are asked for a bound once the step's own is this near.
@@ -131,8 +133,8 @@ def newton_target(run: Run, step: Step) -> np.ndarray:
     entering = entering[np.argsort(-quad[entering])][:MAX_ENTERING]
     some = np.concatenate([np.flatnonzero(weights > 0), entering])
     H = np.zeros((len(some), len(some)))
-    for machine, state in zip(run.problem.machines, step.states, strict=True):
-        H += machine_hessian(run, step, machine, state, some)
+    for machines, states in _alike(run.problem.machines, step.states):
+        H += machines_hessian(run, step, machines, states, some)
     g = -0.5 * quad[some]
     # a trace of ridge decides between terms that look alike to second order
     H.flat[:: len(some) + 1] += 1e-10 * max(float(np.trace(H)) / len(some), abs(mean))
@@ -162,9 +164,23 @@ def simplex_minimum(H: np.ndarray, c: np.ndarray, start: np.ndarray) -> np.ndarr
     return minimise(qp, H, start, tol=1e-8)
 
 
-def machine_hessian(run: Run, step: Step, machine: Machine, state: DualState, some: np.ndarray) -> np.ndarray:
-    """Return Q'ĀQ of one machine for some of the terms."""
-    F, ridge = free_samples(machine, state)
+def _alike(machines: Sequence[Machine], states: Sequence[DualState]) -> Iterator[tuple[list[Machine], list[DualState]]]:
+    """Yield machines, some at a time, whose free samples are the same however they are solved: they share Ā."""
+    groups: dict[bytes, list[int]] = {}
+    for number, machine in enumerate(machines):
+        free = not isinstance(machine.loss, SmoothLoss) and machine.qp.free
+        groups.setdefault(machine.qp.ridge.tobytes() if free else str(number).encode(), []).append(number)
+    for group in groups.values():
+        for start in range(0, len(group), MAX_TOGETHER):
+            some = group[start : start + MAX_TOGETHER]
+            yield [machines[number] for number in some], [states[number] for number in some]
+
+
+def machines_hessian(
+    run: Run, step: Step, machines: list[Machine], states: list[DualState], some: np.ndarray
+) -> np.ndarray:
+    """Return the sum of Q'ĀQ over machines that share Ā, for some of the terms."""
+    F, ridge = free_samples(machines[0], states[0])
     if len(F) < 2:
         return np.zeros((len(some), len(some)))
     n_free, K, gram = len(F), run.combined(step.weights), run.problem.gram
@@ -172,7 +188,11 @@ def machine_hessian(run: Run, step: Step, machine: Machine, state: DualState, so
     if n_free > most:
         picked = np.linspace(0, n_free - 1, most).astype(int)
         F, ridge = F[picked], ridge[picked]
-    Q = gram.apply_some(some, F, state.coef).T
+    if len(states) == 1:
+        Q = gram.apply_some(some, F, states[0].coef).T
+    else:
+        each = gram.only(some.tolist()).apply_each(np.column_stack([state.coef for state in states]))
+        Q = np.ascontiguousarray(each[:, F].transpose(1, 2, 0))
     A = K.block(F, F)
     if n_free <= most:
         return bordered_solve(A, ridge, Q)
@@ -195,14 +215,18 @@ def free_samples(machine: Machine, state: DualState) -> tuple[np.ndarray, np.nda
 
 
 def bordered_solve(A: np.ndarray, ridge: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """Return Q'ĀQ with Ā the inverse of [A + diag(ridge), 1; 1', 0] without its border; A is overwritten."""
+    """Return Q'ĀQ with Ā the inverse of [A + diag(ridge), 1; 1', 0] without its border; A is overwritten.
+
+    Q has the shape (n, n_terms), or (n, n_machines, n_terms); then the sum over the machines is returned.
+    """
     n = len(A)
     A.flat[:: n + 1] += ridge
     A.flat[:: n + 1] += 1e-12 * float(np.trace(A)) / n
     factor, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
     if failed:
-        return np.zeros((Q.shape[1], Q.shape[1]))
-    half = lapack.dtrtrs(factor, np.column_stack([Q, np.ones(n)]), lower=1)[0]
+        return np.zeros((Q.shape[-1], Q.shape[-1]))
+    half = lapack.dtrtrs(factor, np.column_stack([Q.reshape(n, -1), np.ones(n)]), lower=1)[0]
     QQ, one = half[:, :-1], half[:, -1]
-    along = one @ QQ  # what the constraint Σ coef = total takes away
-    return QQ.T @ QQ - np.outer(along, along) / float(one @ one)
+    along = (one @ QQ).reshape(-1, Q.shape[-1])  # what the constraint Σ coef = total takes away
+    QQ = np.ascontiguousarray(QQ).reshape(-1, Q.shape[-1])
+    return QQ.T @ QQ - along.T @ along / float(one @ one)

@@ -66,7 +66,9 @@ class Run:
             given = [None] * len(self.problem.machines) if start is None else start.states
         with clock.until(np.inf):  # what a step leaves to be finished is finished: steps alone are held to the deadline
             self._proofs = {}
-            solved = tuple(self._solve_one(i, K, state, tol) for i, state in enumerate(given))
+            solved = self._solve_together(K, given, tol) or tuple(
+                self._solve_one(i, K, state, tol) for i, state in enumerate(given)
+            )
             self.n_solves += 1
             return self._certified(weights, solved) if certify else uncertified(weights, solved)
 
@@ -93,6 +95,28 @@ class Run:
         for machine, state, column in zip(self.problem.machines, step.states, f.T, strict=True):
             states.append(replace(state, f=np.ascontiguousarray(column)).certified(machine.at(K)))
         return replace(step, states=tuple(states), upper=sum(state.upper for state in states))
+
+    def _solve_together(
+        self, K: Combined, given: Sequence[DualState | None], tol: float
+    ) -> tuple[DualState, ...] | None:
+        """Return the solved machines where their dual solver solves them all at once; None where it does not."""
+        machines = [machine.at(K) for machine in self.problem.machines]
+        if len(machines) == 1 or K.ridge is not None or self.out_of_time():
+            return None
+        try:
+            found = as_dual(self.problem.dual, machines[0], K).together(machines, K)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return None
+        if found is None:
+            return None
+        states, goal = [], EXACT_GAP if K.n <= EXACT_SAMPLES else tol
+        for number, (machine, state) in enumerate(zip(machines, found, strict=True)):
+            state = state.certified(machine)
+            states.append(state if state.gap <= goal else self._solve_one(number, K, state, tol))
+            if self.watch is not None:
+                self.watch(number, states[-1], K.weights)
+        return tuple(states)
 
     def _solve_one(self, number: int, K: Combined, state: DualState | None, tol: float) -> DualState:
         machine = self.problem.machines[number].at(K)

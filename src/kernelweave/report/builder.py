@@ -99,6 +99,7 @@ def written(model: Any, data: list[Given], options: Options, title: str) -> tupl
     """Return the page, and what it is made from; what is warned of on the way is on it."""
     steps = steps_of(model)
     machine = steps[-1]
+    machine.fitted_.refuse_several("A report")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         train, given = (

@@ -6,6 +6,7 @@ from .convert import as_sequences
 from .layout import Notes
 from .rules import Rules
 from .sets import SequenceSet
+from .shards import Shards
 
 __all__ = [
     "ALPHABETS",
@@ -21,6 +22,7 @@ __all__ = [
     "SequenceBuilder",
     "SequenceSet",
     "SequenceWriter",
+    "Shards",
     "as_sequences",
     "guess_alphabet",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import time
 import zlib
@@ -43,6 +44,11 @@ def map_file(path: str) -> MappedFile:
             if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > _SETTLED:
                 _MAPPED[key] = found
     return found
+
+
+def mapped_now() -> list[MappedFile]:
+    """Return the files that are mapped now."""
+    return list(_MAPPED.values())
 
 
 class MappedFile:
@@ -107,6 +113,11 @@ class MappedFile:
                 raise damaged_content(self.path, f"bytes {low} to {high - 1} hold what is not a letter")
             self.seen[number] = True
         self._all_seen = bool(self.seen.all())
+
+    def release(self) -> None:
+        """Give the pages that were read back to the system, which may keep them; they are read again when needed."""
+        if hasattr(self._map, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
 
     def _block(self, number: int) -> tuple[int, int]:
         low = HEADER_SIZE + number * BLOCK

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..matrices import object_column
 from .alphabet import UNKNOWN, Alphabet
 from .layout import PACKING, Notes, common_length, counted, offsets_of, pack_codes, row_indices, row_starts
 from .rules import lengths_error
@@ -161,8 +162,9 @@ class SequenceSet:
 
     def codes(self, i: int) -> np.ndarray:
         """Return the codes of sequence i, uint8, 255 where the letter is unknown."""
-        i = self._index(i)
-        return self._slice(slice(i, i + 1)).flat_codes()
+        if not -self.n <= i < self.n:
+            raise IndexError(f"Row {i} is outside a set of {self.n} sequences.")
+        return self._slice(slice(i % self.n, i % self.n + 1)).flat_codes()
 
     def flat_codes(self) -> np.ndarray:
         """Return the codes of all sequences one after another (cut at `offsets`), uint8."""
@@ -214,18 +216,13 @@ class SequenceSet:
         chosen = row_indices(indices, self.n)
         return self._rows_of(chosen) if chosen.size else self._slice(slice(0, 0))
 
-    def _index(self, i: int) -> int:
-        if not -self.n <= i < self.n:
-            raise IndexError(f"Row {i} is outside a set of {self.n} sequences.")
-        return i % self.n
-
     def _slice(self, part: slice) -> SequenceSet:
         starts = self._starts_of(part)
         low = int(starts[0])
         buffer = self._raw[low : starts[-1]]
-        offsets = (
-            None if self.length is not None else self.offsets[part.start : part.stop + 1] - self.offsets[part.start]
-        )
+        offsets = None
+        if self.length is None:
+            offsets = self.offsets[part.start : part.stop + 1] - self.offsets[part.start]
         unknown = self.kept_unknown
         if unknown.size:
             first, end = (i * self.length if offsets is None else self.offsets[i] for i in (part.start, part.stop))
@@ -294,6 +291,10 @@ class SequenceSet:
         offsets = offsets_of(high - low)
         return self._cut_out(self.offsets[:-1] + low, offsets)
 
+    def shortened(self, lengths: np.ndarray) -> SequenceSet:
+        """Return the first letters of every sequence, as many as are asked for."""
+        return self._cut_out(self.offsets[:-1], offsets_of(lengths))
+
     def _cut_out(self, first: np.ndarray, offsets: np.ndarray) -> SequenceSet:
         """The letters from first[i] on of every sequence, as many as the new offsets say; unpacked block by block."""
         from .._fast.packing import gather
@@ -319,8 +320,8 @@ class SequenceSet:
             return self
         if not self.alphabet.packable:
             raise InputError(f"Two bits hold four letters; the {self.alphabet.name} alphabet has {self.alphabet.size}.")
-        buffer = pack_codes(self.buffer, PACKING, self.offsets)
-        return SequenceSet(self.alphabet, buffer, self.n, self.length, self._offsets, True, self.unknown, self.notes)
+        kept = (pack_codes(self.buffer, PACKING, self.offsets), self.n, self.length, self._offsets)
+        return SequenceSet(self.alphabet, *kept, True, self.unknown, self.notes)
 
     def unpack(self) -> SequenceSet:
         """Return the same sequences at one byte a letter, in memory."""
@@ -346,8 +347,7 @@ class SequenceSet:
                 yield data[low:high].decode(self.alphabet.encoding, "surrogateescape")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        out = np.empty(self.n, object)
-        out[:] = list(self)
+        out = object_column(list(self))
         return out if dtype is None else out.astype(dtype)
 
     def __eq__(self, other: object) -> bool:

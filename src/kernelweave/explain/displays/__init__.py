@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .convergence import ConvergenceDisplay
 from .curves import CurvesDisplay
+from .embedding import EmbeddingDisplay
 from .logo import SequenceLogoDisplay
 from .maps import KmerMapDisplay, MutationMapDisplay, PositionImportanceDisplay
 from .stability import StabilityDisplay
@@ -15,6 +16,7 @@ from .weights import KernelWeightsDisplay
 __all__ = [
     "ConvergenceDisplay",
     "CurvesDisplay",
+    "EmbeddingDisplay",
     "KernelWeightsDisplay",
     "KmerMapDisplay",
     "MutationMapDisplay",

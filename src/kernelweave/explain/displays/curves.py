@@ -45,6 +45,9 @@ class CurvesDisplay(Display):
     def from_estimator(cls, model: Any, X: Any, y: Any, *, ax: Any = None, **options: Any) -> CurvesDisplay:
         """Draw the curves of a fitted classifier: one for two classes, one against the rest for each of more."""
         y, f = np.asarray(y), _decide(model, X)
+        if y.ndim == 2 and y.shape == f.shape:  # labels, of which a sample may have several
+            both = [c for c in range(f.shape[1]) if 0 < y[:, c].sum() < len(y)]
+            return cls({f"label {c}": y[:, c] for c in both}, {f"label {c}": f[:, c] for c in both}).plot(ax, **options)
         if f.ndim == 1:
             return cls({"model": y == _positive(model, y)}, {"model": f}).plot(ax, **options)
         there = [c for c, label in enumerate(model.classes_) if (y == label).any()]  # others have no curve

@@ -1,0 +1,101 @@
+"""Descriptions of samples: which rows of which files, so that any worker can open them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..io.support import requests_of
+from ..kernels import Kernel
+from ..sequences import Shards
+from ..sequences.shards import LEAST_ROWS, MOST_ROWS
+from ..views import DictViews, Views, as_views
+
+#: Shards for every thread: so many that a worker that is late, or gone, leaves little to do again.
+SHARDS_EACH = 4
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The samples start .. stop − 1, by the pieces of files that hold their columns: a few hundred bytes.
+
+    Attributes
+    ----------
+    start, stop : int
+    columns : tuple of (name, piece)
+        None for the name of samples that are one column. A piece has `path`, `digest` and `open()`.
+    """
+
+    start: int
+    stop: int
+    columns: tuple[tuple[Hashable, Any], ...]
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __str__(self) -> str:
+        """Print as errors name it."""
+        files = ", ".join(dict.fromkeys(os.fspath(piece.path) for _, piece in self.columns))
+        return f"rows {self.start} to {self.stop - 1} ({files})"
+
+    @property
+    def place(self) -> str:
+        """The text by which it is placed: the same for the same samples, in every round and every process."""
+        return "|".join(f"{piece.digest}:{piece.start}:{piece.stop}" for _, piece in self.columns)
+
+    def views(self) -> Views:
+        """Open the samples; a file that is another one than was described is an error."""
+        found = {name: as_views(piece.open()) for name, piece in self.columns}
+        return found[None] if None in found else DictViews(dict(found))
+
+
+def columns_of(terms: Sequence[Kernel], X: Views, mapped: bool = False) -> dict[Hashable, Shards] | None:
+    """Return the columns that terms read, where all of them are shards; None where some are not.
+
+    Parameters
+    ----------
+    mapped : bool
+        Whether a column that is mapped from one file counts as one shard.
+    """
+    found: dict[Hashable, Shards] = {}
+    for path, leaf in (request for term in terms for request in requests_of(term, X)):
+        names = tuple(columns for columns in path if not hasattr(columns, "of"))
+        if leaf.reads != "sequences" or len(names) > 1:
+            return None
+        name = names[0] if names else None
+        name = name[0] if isinstance(name, (list, tuple)) and len(name) == 1 else name
+        if isinstance(name, (list, tuple, slice)):
+            return None
+        column: Any = X.through(names)
+        column = column.data if hasattr(column, "data") else None
+        if mapped and getattr(column, "path", None) is not None:
+            column = Shards([column])
+        if not isinstance(column, Shards):
+            return None
+        found[name] = column
+    return found or None
+
+
+def cut(columns: Mapping[Hashable, Shards], n_threads: int) -> list[Shard]:
+    """Cut samples into shards: at the ends of files, and so that there are about four for every thread.
+
+    No shard has more than 200,000 rows; fewer than 2,000 are not worth a task. Where `rows` was given, that counts.
+    """
+    sets = list(columns.values())
+    n, given = len(sets[0]), min((one.rows_each for one in sets if one.rows_each is not None), default=None)
+    size = given or int(np.clip(-(-n // (SHARDS_EACH * max(1, n_threads))), LEAST_ROWS, MOST_ROWS))
+    ends = np.unique(np.concatenate([one.ends for one in sets]))
+    shards, start = [], 0
+    for end in ends.tolist():
+        parts = max(1, -(-(end - start) // size))
+        cuts = [start + (end - start) * k // parts for k in range(parts + 1)]
+        for low, high in pairwise(cuts):
+            if low < high:
+                shards.append(Shard(low, high, tuple((name, one.piece(low, high)) for name, one in columns.items())))
+        start = end
+    return shards

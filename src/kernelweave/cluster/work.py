@@ -1,0 +1,117 @@
+"""What runs on a worker: a task is unpacked once, and asked for one shard after another."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import socket
+import threading
+import traceback
+from collections import OrderedDict
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from ..errors import InputError, MemoryBudgetError
+from ..sequences.mapped import mapped_now
+from .shards import Shard
+
+#: Tasks that a worker keeps, with the tables that they have made: that of this round and, for late ones, of the last.
+KEPT = 2
+
+_kept: OrderedDict[str, Any] = OrderedDict()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A task on its way: inside of itself, or in a file that all machines see."""
+
+    digest: str
+    content: bytes | None
+    path: str | None = None
+
+    def open(self) -> bytes:
+        """Return the pickled task.
+
+        Raises
+        ------
+        FileNotFoundError
+            Where the file is not there, or not this one: the task has to come by itself.
+        """
+        if self.content is not None:
+            return self.content
+        with open(str(self.path), "rb") as file:
+            content = file.read()
+        if digest_of_task(content) != self.digest:
+            raise FileNotFoundError(f"{self.path!r} is another file on {socket.gethostname()}")
+        return content
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker says: a value, or what went wrong."""
+
+    worker: str
+    value: Any = None
+    #: "" for a value; "input", "version", "memory", "parcel" or "error".
+    failed: str = ""
+    why: str = ""
+
+
+def digest_of_task(content: bytes) -> str:
+    """Return the name of a pickled task: of what is in it."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def library_version() -> str:
+    """Return the version of the library, as workers and master compare it."""
+    try:
+        return version("kernelweave")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def answer(parcel: Parcel, shard: Shard, master: str) -> Answer:
+    """Run a task on one shard, on a worker. Nothing is raised: what goes wrong is part of the answer."""
+    worker = f"{socket.gethostname()}, process {os.getpid()}"
+    own = library_version()
+    if own != master:
+        return Answer(worker, None, "version", f"worker {worker} has kernelweave {own}, the master has {master}")
+    try:
+        return Answer(worker, _task(parcel)(shard))
+    except FileNotFoundError as error:
+        if parcel.path is not None and str(parcel.path) in str(error):
+            return Answer(worker, None, "parcel", str(error))
+        return Answer(worker, None, "input", f"{error.filename!r} is not there")
+    except OSError as error:
+        return Answer(worker, None, "input", f"{error.filename!r} cannot be read: {error.strerror}")
+    except InputError as error:
+        return Answer(worker, None, "input", str(error))
+    except (MemoryError, MemoryBudgetError) as error:
+        return Answer(worker, None, "memory", f"{type(error).__name__}: {error}")
+    except Exception:
+        return Answer(worker, None, "error", traceback.format_exc())
+    finally:
+        # mapped pages count as memory of the process, and nannies end processes that have too much of it
+        for file in mapped_now():
+            file.release()
+
+
+def _task(parcel: Parcel) -> Any:
+    """Return the task of a parcel; the last ones are kept, with what they have made. Cold is slower, never wrong."""
+    with _lock:
+        found = _kept.get(parcel.digest)
+        if found is None:
+            found = _kept[parcel.digest] = pickle.loads(parcel.open())
+            while len(_kept) > KEPT:
+                _kept.popitem(last=False)
+        _kept.move_to_end(parcel.digest)
+        return found
+
+
+def forget() -> None:
+    """Drop all tasks that are kept, as a worker that was restarted has none."""
+    with _lock:
+        _kept.clear()
