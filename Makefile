@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types docs bench papers certify fuzz release clean
+.PHONY: help demo test lint types docs snippets bench papers certify fuzz release clean
 
 help: ## show this list
 	@echo "Usage: make TARGET [ARGS=\"...\"]"
@@ -32,6 +32,9 @@ docs: .venv/docs.stamp ## build the documentation into docs/_build
 	@$(BIN)/python -m sphinx -b html -W --keep-going --quiet $(ARGS) docs docs/_build
 	@echo "Open docs/_build/index.html"
 
+snippets: .venv/docs.stamp ## run every snippet of the documentation; some pages: make snippets ARGS="tables explain"
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/snippets.py $(ARGS)
+
 bench: .venv/bench.stamp ## run the benchmarks
 	@$(BIN)/python benchmarks/run.py $(ARGS)
 
@@ -48,8 +51,8 @@ release: .venv/release.stamp ## build the sdist and the wheel, and try both in n
 	@$(BIN)/python packaging/release.py $(ARGS)
 
 clean: ## remove .venv and everything that was built
-	@rm -rf .venv build dist fuzz/found docs/_build docs/gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache
-	@find src tests docs examples benchmarks fuzz -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@rm -rf .venv build dist fuzz/found docs/_build docs/gallery docs/notebooks .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	@find src tests docs examples notebooks benchmarks fuzz -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # One environment; each target adds what it needs and leaves a stamp.
 .venv/base.stamp:

@@ -28,6 +28,13 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((200, 5))
 MKLClassifier(RBF(0.1) + RBF(1.0) + Linear()).fit(X, X[:, 0] * X[:, 1] > 0)
 """
+#: The first thing that people do, by path; what they print or write is made beforehand.
+PATHS = {
+    "table": ["-m", "kernelweave", "fit", "demo/table_train.csv", "--target", "outcome", "--output", "table.kw"],
+    "splice": ["-m", "kernelweave", "fit", "demo/sites_train.fa", "--preset", "splice", "--output", "sites.kw"],
+    "gapped": ["-m", "kernelweave", "fit", "demo/sites_train.fa", "--preset", "tf", "--output", "peaks.kw"],
+    "scan": ["-m", "kernelweave", "scan", "demo/sites.kw", "demo/sites_test.fa", "--output", "hits.bed"],
+}
 SVC = """
 import numpy as np
 from sklearn.svm import SVC
@@ -53,14 +60,15 @@ def install(folder: Path) -> Path:
     return python
 
 
-def measure(python: Path, arguments: list[str], cache: Path, rounds: int = 1) -> Taken:
+def measure(python: Path, arguments: list[str], cache: Path, rounds: int = 1, at: Path | None = None) -> Taken:
     """Run Python with these arguments, and return the quickest round."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     environment["NUMBA_CACHE_DIR"] = str(cache)
     found = []
     for _ in range(rounds):
         before, start = os.times(), time.perf_counter()
-        subprocess.run([python, *arguments], env=environment, check=True, stdout=subprocess.DEVNULL)
+        quiet = subprocess.DEVNULL
+        subprocess.run([python, *arguments], env=environment, check=True, stdout=quiet, stderr=quiet, cwd=at)
         seconds, after = time.perf_counter() - start, os.times()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
         found.append(Taken(seconds, cpu))
@@ -83,6 +91,10 @@ def main() -> None:
             ("import sklearn.base, for comparison", take(["-c", "import sklearn.base"], folder / "fit", 5), None),
             ("first fit of SVC, for comparison", take(["-c", SVC], folder / "fit", 5), None),
         ]
+        take(["-m", "kernelweave", "demo", "--output", "demo"], folder / "demo", at=folder)
+        for name, arguments in PATHS.items():
+            found.append((f"{name}, nothing compiled yet", take(arguments, folder / name, at=folder), 10.0))
+            found.append((f"{name}, once more", take(arguments, folder / name, at=folder), None))
     table = Table(title="Time to start (whole processes)", box=box.SIMPLE)
     table.add_column("what")
     for heading in ("seconds", "CPU s", "limit", ""):

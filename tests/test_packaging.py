@@ -46,3 +46,38 @@ def test_every_python_that_is_named_is_tested():
     if tested is None:
         pytest.skip("an sdist has no workflows")
     assert re.search(r"python: (\[.*\])", tested)[1] == str(named).replace("'", '"')
+
+
+def test_what_the_paper_cites_is_in_its_list():
+    paper = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^@\w+\{([\w-]+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    cited = set(re.findall(r"(?<=[\[; ])@([\w-]+)", paper))
+    assert cited == set(listed)
+    for heading in ("# Summary", "# Statement of need", "# State of the field", "# Design", "# References"):
+        assert f"\n{heading}\n" in paper
+    for command in re.findall(r"`(benchmarks/\w+\.py)", paper):
+        assert (ROOT / command).exists()
+
+
+def test_locked_versions_are_allowed_ones():
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    lines = (ROOT / "packaging" / "locked.txt").read_text(encoding="utf-8").splitlines()
+    locked = dict(line.split("==") for line in lines if not line.startswith("#"))
+    for one in map(Requirement, PROJECT["dependencies"]):
+        assert one.specifier.contains(locked[canonicalize_name(one.name)]), one
+
+
+def test_the_history_has_a_line_for_every_recorded_version():
+    history = runpy.run_path(str(ROOT / "benchmarks" / "history.py"), run_name="history")
+    rows = history["recorded"]()
+    assert rows
+    assert len({row["version"] for row in rows}) == len(rows)
+    for row in rows:
+        assert all(float(row[name]) > 0 for name in history["CASES"])
+    slower = [
+        {"version": "1", **dict.fromkeys(history["CASES"], "1")},
+        {"version": "2", **dict.fromkeys(history["CASES"], "1.3")},
+    ]
+    assert history["table"](slower).count("**slower**") == len(history["CASES"])

@@ -14,12 +14,16 @@ from .console import console, count, work_bar, write_json
 from .data import Reading, file_labels, kind_of, labels_or_blanks, labels_path, opened, read
 from .failures import check_output
 
+#: More files than anybody wants in a folder.
+MOST_SHARDS = 10_000
+
 EXAMPLES = """\b
 Examples:
   kernelweave convert pos.fa.gz neg.fa.gz --output sites.kwseq
   kernelweave convert windows.csv --sequence window --target label --output sites.kwseq
   kernelweave fit sites.kwseq --preset splice
   kernelweave convert lsgkm.model.txt model.kw
+  kernelweave convert sites.fa.gz --shards 8 --output sites.kwseq
   kernelweave convert test_svalpha.out model.kw
 
 \b
@@ -35,6 +39,12 @@ Models of LS-GKM (.model.txt, also .gz), gkmsvm-lite (.npz) and gkmSVM for R (_s
 @click.option("--output", "-o", type=click.Path(), help="The packed file (.kwseq is customary), or the model file.")
 @click.option("--sequence", metavar="COLUMN", help="Tables: the column with the sequences.")
 @click.option(
+    "--shards",
+    type=click.IntRange(min=1, max=MOST_SHARDS),
+    metavar="N",
+    help="Write N files, sites.00.kwseq and so on, each with its labels beside it: for several machines.",
+)
+@click.option(
     "--kernel",
     metavar="KERNEL",
     help="Of a model of gkmSVM for R.  [default: its own, L = 10, K = 6, maxnmm = 3, truncated filter, both strands]",
@@ -45,6 +55,7 @@ def convert(**options: Any) -> None:
     """Convert FASTA, FASTQ or a table (DATA) to a packed file, or a model of LS-GKM to a model file."""
     from ..io.gkm_pairs import is_pair
     from ..io.gkm_text import looks_like_gkm
+    from ..sequences.shards import shard_names
 
     how, files = Reading.taken_from(options), options["files"]
     if not files:
@@ -57,15 +68,22 @@ def convert(**options: Any) -> None:
     if options["output"] is None:
         raise click.UsageError("Missing option '--output' / '-o': where the packed file goes.")
     output = os.path.expanduser(options["output"])
-    beside = labels_path(output)
-    for path in (output, beside):
+    names = [output] if options["shards"] is None else shard_names(output, options["shards"])
+    for path in (output, *names):
         check_output(path)
+        check_output(labels_path(path))
     kind = kind_of(opened(files[0])) if how.file_format == "auto" else how.file_format
     packed = _from_fasta if kind == "sequences" else _from_table
-    sequences, ids, labels = packed(files, output, how, options["sequence"])
-    _write_labels(beside, ids, labels)
+    whole = output if options["shards"] is None else output + ".whole"
+    sequences, ids, labels = packed(files, whole, how, options["sequence"])
+    if options["shards"] is None:
+        _write_labels(labels_path(output), ids, labels)
+    else:
+        sequences, output = _write_shards(sequences, names, ids, labels), f"{names[0]} to {os.path.basename(names[-1])}"
+    beside = labels_path(names[0])
     told = {"output": output, "labels": beside, "n": len(sequences), "alphabet": sequences.alphabet.name}
-    told |= {"letters": sequences.n_letters, "bytes": os.path.getsize(output)}
+    told |= {"letters": sequences.n_letters, "bytes": sum(os.path.getsize(path) for path in names)}
+    told |= {} if options["shards"] is None else {"shards": names}
     if options["as_json"]:
         write_json(told)
         return
@@ -73,6 +91,20 @@ def convert(**options: Any) -> None:
     console().print(
         f"{text}({sequences.alphabet.name}). Ids{' and labels' if labels is not None else ''} are in {beside}."
     )
+
+
+def _write_shards(sequences: Any, names: list[str], ids: list[str], labels: Any) -> Any:
+    """Write a packed file as several, with what is beside it, and remove it."""
+    from ..sequences import Shards
+    from ..sequences.shards import shard_slices
+
+    try:
+        for name, part in zip(names, shard_slices(len(sequences), len(names)), strict=True):
+            sequences.rows(part).save(name)
+            _write_labels(labels_path(name), ids[part], None if labels is None else labels[part])
+    finally:
+        os.unlink(sequences.path)
+    return Shards.open(names)
 
 
 def _convert_model(files: tuple[str, ...], output: str | None, kernel: str | None, as_json: bool) -> None:
