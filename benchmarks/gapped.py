@@ -11,6 +11,7 @@ import argparse
 import csv
 import gzip
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,12 @@ def several(samples: Samples) -> None:
     print(f"    MKL over {terms!r}: fit {fit:.2f}, weights {weights}, AUC {auc:.4f}", flush=True)
 
 
+def peak() -> float:
+    """The largest memory of this process in MB."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found[1]) / 1024 if found else float("nan")
+
+
 def larger(n: int) -> None:
     """Training without a matrix, and predictions of 10,000."""
     X, y = planted(n)
@@ -109,7 +116,7 @@ def larger(n: int) -> None:
     values, predict = best(lambda: model.decision_function(asked), 1)
     print(
         f"{n:,} planted sequences by chunking: fit {fit:.1f} ({len(model.support_):,} support, gap {model.gap_:.1e}), "
-        f"predict 10,000 {predict:.2f}, AUC {roc_auc_score(truth, values):.4f}",
+        f"predict 10,000 {predict:.2f}, AUC {roc_auc_score(truth, values):.4f}, at most {peak():.0f} MB so far",
         flush=True,
     )
 
@@ -128,7 +135,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one repeat, and no large sets")
     parser.add_argument("--larger", type=int, nargs="*", default=[4000], help="sizes of sets trained without a matrix")
+    parser.add_argument("--only-larger", action="store_true", help="nothing but these")
     given = parser.parse_args()
+    if given.only_larger:
+        for n in given.larger:
+            larger(n)
+        return
     samples = peaks()
     few = samples[0][::20], samples[1][::20]
     for kernel in KERNELS.values():  # compile
