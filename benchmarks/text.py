@@ -171,7 +171,7 @@ def spam(quick: bool) -> None:
 
 
 def rare_words(quick: bool) -> None:
-    """Print the table of docs/tables.md: words that count more where they are rare, beside TF-IDF matrices."""
+    """Print the table of docs/howto/tables.md: words that count more where they are rare, beside TF-IDF matrices."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
     from sklearn.pipeline import make_pipeline

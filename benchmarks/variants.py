@@ -23,6 +23,7 @@ from kernelweave.datasets import make_genome, matched_regions
 from kernelweave.explain import kmer_weights, variant_effects
 from kernelweave.explain.deltasvm import word_texts
 from kernelweave.io.bed import cut_out
+from kernelweave.io.genome import TextGenome
 
 DATA = Path(os.environ.get("KERNELWEAVE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 NFE2 = DATA / "tfbs_nfe2_gkm" / "data.csv.gz"
@@ -80,6 +81,56 @@ def planted() -> None:
         parts = {"all": longer < 9, "single letters": longer == 0, "insertions": longer > 0, "deletions": longer < 0}
         ranks = ", ".join(f"{name} {spearmanr(truth[i], found['delta'][i])[0]:.3f}" for name, i in parts.items())
         print(f"  {kernel:28s} {ranks}")
+
+
+def chain_variants(
+    k: int, letters: str, chances: np.ndarray, n: int, rng: np.random.Generator
+) -> tuple[dict, np.ndarray]:
+    """Variants of all kinds, and what each does to the log-odds of a Markov chain: a sum over the words it changes."""
+
+    def odds(text: str) -> float:
+        codes, found = ["ACGT".index(letter) for letter in text], 0.0
+        for i in range(len(codes) - k + 1):
+            before = sum(code * 4 ** (k - 2 - j) for j, code in enumerate(codes[i : i + k - 1]))
+            found += float(np.log(4 * chances[before, codes[i + k - 1]]))
+        return found
+
+    rows, truth = [], []
+    for _ in range(n):
+        at, kind, size = int(rng.integers(k, len(letters) - k - 4)), int(rng.integers(0, 6)), int(rng.integers(1, 4))
+        ref, new = letters[at : at + 1 + size * (kind == 5)], "".join(rng.choice(list("ACGT"), size))
+        alt = ref[0] + new if kind == 4 else ref[0] if kind == 5 else new[0]
+        if alt != ref:
+            left, right = letters[at - k + 1 : at], letters[at + len(ref) : at + len(ref) + k - 1]
+            rows.append(("chr1", at + 1, ref, alt))
+            truth.append(odds(left + alt + right) - odds(left + ref + right))
+    table = dict(zip(("chrom", "pos", "ref", "alt"), map(list, zip(*rows, strict=True)), strict=True))
+    return table, np.array(truth)
+
+
+def words(k: int = 4, n: int = 2500, length: int = 200) -> None:
+    """Rank correlation for models of words; peaks are walks of a chain of order k - 1, all else is random letters."""
+    print(
+        f"the same for words: {n:,} peaks from a Markov chain of order {k - 1}; the truth is the change of its log-odds"
+    )
+    rng = np.random.default_rng(0)
+    chances, codes = rng.dirichlet(np.full(4, 12.0), 4 ** (k - 1)), rng.integers(0, 4, (2 * n, length))
+    powers = 4 ** np.arange(k - 2, -1, -1)
+    for i in range(k - 1, length):
+        before = codes[:n, i - k + 1 : i] @ powers
+        codes[:n, i] = (rng.random((n, 1)) > chances[before].cumsum(axis=1)[:, :3]).sum(axis=1)
+    X, y = ["".join("ACGT"[c] for c in row) for row in codes], [1] * n + [-1] * n
+    letters = "".join(rng.choice(list("ACGT"), 20_000))
+    table, truth = chain_variants(k, letters, chances, 600, rng)
+    sizes = np.array([len(a) - len(r) for r, a in zip(table["ref"], table["alt"], strict=True)])
+    source = TextGenome({"chr1": letters.encode()})
+    for kernel in (f"Spectrum(k={k})", f"Spectrum(k={k}).normalized()", f"GappedKmer({k + 2}, {k})"):
+        delta = variant_effects(kw.MKLClassifier(kernel, loss="logistic").fit(X, y), table, source, background=0)[
+            "delta"
+        ]
+        parts = {"all": sizes < 9, "single letters": sizes == 0, "insertions": sizes > 0, "deletions": sizes < 0}
+        ranks = ", ".join(f"{name} {spearmanr(truth[i], delta[i])[0]:.3f}" for name, i in parts.items())
+        print(f"  {kernel:28s} {ranks}; sign {np.mean(np.sign(delta) == np.sign(truth)):.3f}")
 
 
 def write_calls(path: Path, genome: kw.datasets.MadeGenome, n: int) -> None:
@@ -166,6 +217,7 @@ def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     letters = int(sys.argv[2]) if len(sys.argv) > 2 else 250_000_000
     planted()
+    words()
     real_peaks()
     long_chromosome(letters)
     million(n)

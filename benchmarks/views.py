@@ -1,7 +1,7 @@
 """Several views of the same samples: learned weights beside single views and the plain sum, with views missing or not.
 
-python benchmarks/views.py               prints the tables, and writes them into docs/howto/views.md
-python benchmarks/views.py tara football  these sets only, and writes nothing
+python benchmarks/views.py                prints accuracies, and writes the tables into docs/howto/views.md
+python benchmarks/views.py tara football  these sets only; the others stay as they are
 
 Five folds; accuracy of the samples left out. Sets that are not there are left out.
 """
@@ -155,26 +155,41 @@ def measure(views: Views, kernels: dict[str, Kernel], y: np.ndarray) -> dict[str
     return {way: float(np.mean(scores)) for way, scores in found.items()}
 
 
-def tables(results: dict[str, dict[str, float]], sizes: dict[str, str]) -> str:
-    """Return two tables in Markdown: with all views, and with some missing."""
-    lines = ["| data | samples, views | best single view | plain sum | learned weights |", "|---|---|---|---|---|"]
-    for name, found in results.items():
-        single = {way: value for way, value in found.items() if way.startswith("view ")}
-        best = max(single, key=single.__getitem__)
-        cells = [f"{single[best]:.3f} ({best[5:]})", f"{found['plain sum']:.3f}", f"{found['learned']:.3f}"]
-        lines.append(f"| {name} | {sizes[name]} | " + " | ".join(cells) + " |")
-    ways = {"expected": '`if_missing("expected")`', "zero": '`if_missing("zero")`'}
-    ways |= {"imputed": "imputed", "dropped": "rows dropped"}
-    lines += ["", "| data | all views | " + " | ".join(ways.values()) + " |", "|---|---|" + "---|" * len(ways)]
-    for name, found in results.items():
-        losses = [f"−{found['learned'] - found[way]:.3f}" if way in found else "no row is whole" for way in ways]
-        lines.append(f"| {name} | {found['learned']:.3f} | " + " | ".join(losses).replace("−-", "+") + " |")
-    return "\n".join(lines) + "\n"
+WAYS = {"expected": '`if_missing("expected")`', "zero": '`if_missing("zero")`'}
+WAYS |= {"imputed": "imputed", "dropped": "rows dropped"}
+HEADS = (
+    "| data | samples, views | best single view | plain sum | learned weights |",
+    "| data | all views | " + " | ".join(WAYS.values()) + " |",
+)
+
+
+def lines_of(name: str, size: str, found: dict[str, float]) -> tuple[str, str]:
+    """Return the line of a set in either table: with all views, and what is lost where some are missing."""
+    single = {way: value for way, value in found.items() if way.startswith("view ")}
+    best = max(single, key=single.__getitem__)
+    cells = [f"{single[best]:.3f} ({best[5:]})", f"{found['plain sum']:.3f}", f"{found['learned']:.3f}"]
+    losses = [f"−{found['learned'] - found[way]:.3f}" if way in found else "no row is whole" for way in WAYS]
+    lost = " | ".join(losses).replace("−-", "+")
+    return f"| {name} | {size} | {' | '.join(cells)} |", f"| {name} | {found['learned']:.3f} | {lost} |"
+
+
+def write(found: dict[str, tuple[str, str]]) -> None:
+    """Put the lines of some sets into the page, in place of what it had for them."""
+    head, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
+    body, tail = rest.split(MARKS[1])
+    tables = []
+    for number, title in enumerate(HEADS):
+        rows = {}
+        for name in SETS:
+            old = [line for line in body.splitlines() if line.startswith(f"| {name} |")]
+            if name in found or len(old) == len(HEADS):
+                rows[name] = found[name][number] if name in found else old[number]
+        tables.append("\n".join([title, "|" + "---|" * (title.count("|") - 1), *rows.values()]))
+    PAGE.write_text(head + MARKS[0] + "\n\n" + "\n\n".join(tables) + "\n\n" + MARKS[1] + tail, encoding="utf-8")
 
 
 def main(names: list[str]) -> None:
-    """Measure, print, and write the page where all sets were asked for."""
-    results, sizes = {}, {}
+    """Measure, print, and write the page, a set at a time."""
     for name, read in SETS.items():
         if names and not any(asked.lower() in name.lower() for asked in names):
             continue
@@ -185,14 +200,9 @@ def main(names: list[str]) -> None:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # classes of few members, machines that stop at max_iter
-            results[name] = measure(views, kernels, y)
-        sizes[name] = f"{len(y):,}, {len(views)}"
-        print(name, {way: round(value, 4) for way, value in results[name].items()}, flush=True)
-    text = tables(results, sizes)
-    print(text)
-    if not names:
-        head, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
-        PAGE.write_text(f"{head}{MARKS[0]}\n\n{text}\n{MARKS[1]}{rest.split(MARKS[1])[1]}", encoding="utf-8")
+            found = measure(views, kernels, y)
+        print(name, {way: round(value, 4) for way, value in found.items()}, flush=True)
+        write({name: lines_of(name, f"{len(y):,}, {len(views)}", found)})
 
 
 if __name__ == "__main__":

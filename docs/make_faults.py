@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
-#: Number, what goes wrong, what then happens. The rows below 16 without a test come with training on several machines.
+#: Number, what goes wrong, what then happens.
 ROWS = [
     line.split(" | ") for line in (HERE / "faults.txt").read_text(encoding="utf-8").splitlines() if line[:1].isdigit()
 ]

@@ -212,6 +212,64 @@ def test_a_compiled_call_finishes_before_a_handler_raises():
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_behind_a_gate_a_compiled_call_finishes_before_a_handler_raises(inside):
+    from kernelweave._fast import interrupts, jit
+
+    @jit
+    def twice(x):
+        return np.full(2, x), np.zeros(2)
+
+    class Pressed:
+        """An argument that presses Ctrl-C while Numba looks at what it is."""
+
+        @property
+        def _numba_type_(self):
+            seen.append(signal.getsignal(signal.SIGINT))
+            signal.raise_signal(signal.SIGINT)
+            after.append("went on")
+            raise TypeError("no number")
+
+    seen, after, heard = [], [], []
+
+    def handler(number, frame):
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with interrupts.gated():
+            assert signal.getsignal(signal.SIGINT) is not handler
+            with interrupts.gated():  # one is enough
+                twice(1.0)
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)  # between two calls it is heard at once
+            if inside:  # somebody puts another handler there: then every call waits by itself
+                signal.signal(signal.SIGINT, handler)
+            with pytest.raises(KeyboardInterrupt):
+                twice(Pressed())
+            assert set(after) == {"went on"}  # Numba looks more than once
+            assert handler not in seen
+        assert signal.getsignal(signal.SIGINT) is handler
+        assert heard == [signal.SIGINT] * 2
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_handler_that_is_put_back_after_the_gate_is_gone_interrupts():
+    from kernelweave._fast import interrupts
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with interrupts.gated():
+            kept = signal.getsignal(signal.SIGINT)
+        signal.signal(signal.SIGINT, kept)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def interrupting(monkeypatch):
     """Let a function press Ctrl-C when it is called for the n-th time."""

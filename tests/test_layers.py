@@ -36,6 +36,7 @@ LAYERS = {
         "multiview",
         "usual",
         "categories",
+        "omics",
         "presence",
         "units",
         "views",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import traceback
 import warnings
 
 from . import frame, pages
@@ -35,6 +36,20 @@ def chosen(names: list[str]) -> list[frame.Row]:
     return sorted({row.id: row for row in [*needed, *picked]}.values(), key=lambda row: bool(row.needs))
 
 
+def measured(row: frame.Row, given: argparse.Namespace) -> bool:
+    """Measure one row, and say whether that went well; others go on where it did not."""
+    started = time.perf_counter()
+    print(f"{row.id}: {row.text['title']}", flush=True)
+    try:
+        result = measure(row, given.quick, given.resume, given.limit, lambda line: print(line, flush=True))
+    except Exception:
+        traceback.print_exc()
+        return False
+    left = f"; out of time for {len(result['left_out'])} of its tasks" if result["left_out"] else ""
+    print(f"    {time.perf_counter() - started:.1f} s{left}", flush=True)
+    return True
+
+
 def main() -> None:
     """Run the rows that are named."""
     given = parser().parse_args()
@@ -43,16 +58,13 @@ def main() -> None:
         print("\n".join(f"{row.id:<18} {row.text['title']}" for row in ROWS))
         return
     warnings.simplefilter("ignore")  # half of the widths of a grid fit no data; results say how near the optimum is
-    for row in [] if given.pages else chosen(given.rows):
-        started = time.perf_counter()
-        print(f"{row.id}: {row.text['title']}", flush=True)
-        result = measure(row, given.quick, given.resume, given.limit, lambda line: print(line, flush=True))
-        left = f"; out of time for {len(result['left_out'])} of its tasks" if result["left_out"] else ""
-        print(f"    {time.perf_counter() - started:.1f} s{left}", flush=True)
+    failed = [row.id for row in ([] if given.pages else chosen(given.rows)) if not measured(row, given)]
     written = pages.write()
     print(f"Pages in {written}.")
     if made := [row.id for row in ROWS if path_of(row.id).exists() and pages.stand_in(frame.load(row.id))]:
         print(f"On generated data in place of real ones: {', '.join(made)}.")
+    if failed:
+        sys.exit(f"Failed: {', '.join(failed)}.")
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ class Row:
     tasks: Callable[[dict[str, Any]], Iterable[Task]]
     quick: dict[str, Any]
     full: dict[str, Any]
-    #: The column that speaks for the row in the overview.
+    #: The column that speaks for the row in the overview; "column @ line" where a line of its own does.
     headline: str
     theirs: Cells = field(default_factory=dict)
     #: Draws the result on a figure; None where there is nothing to see.
@@ -164,13 +164,18 @@ def at_most(seconds: float) -> Iterator[None]:
         yield
         return
 
+    rung = []
+
     def ring(*_: Any) -> None:
+        rung.append(True)
         raise OutOfTimeError
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
     try:
         yield
+    except SystemError as error:  # what compiled code makes of an exception that comes while it runs
+        raise OutOfTimeError if rung else error from error
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
@@ -189,25 +194,31 @@ def measure(row: Row, quick: bool, resume: bool = False, limit: float | None = N
         result |= {key: before[key] for key in ("cells", "series", "data", "seconds")}
     data.USED.clear()
     started, earlier = time.perf_counter(), result["seconds"]
-    for task in row.tasks(sizes):
-        name = f"{task.line}: {', '.join(task.columns)}"
-        if all(column in result["cells"].get(task.line, {}) for column in task.columns):
-            continue
+    tasks = [task for task in row.tasks(sizes) if not _is_done(task, result["cells"])]
+    result["left_out"] = [_name(task) for task in tasks]
+    for task in tasks:
         left = limit - (time.perf_counter() - started)
         found = _attempt(task, left) if left > 0 else None
-        if found is None:
-            result["left_out"].append(name)
-        else:
+        if found is not None:
             line, kept = result["cells"].setdefault(task.line, {}), result["series"].setdefault(task.line, {})
             for key, value in found.items():
                 (kept if key.startswith("_") else line)[key.lstrip("_")] = value
-            say(f"    {name}: {_short(found)}")
+            result["left_out"].remove(_name(task))
+            say(f"    {_name(task)}: {_short(found)}")
         result["data"] = sorted(set(result["data"]) | data.USED)
         result["seconds"] = round(earlier + time.perf_counter() - started, 1)
         save(result)
     result["series"] = {line: kept for line, kept in result["series"].items() if kept}
     save(result)
     return load(row.id)
+
+
+def _name(task: Task) -> str:
+    return f"{task.line}: {', '.join(task.columns)}"
+
+
+def _is_done(task: Task, cells: Cells) -> bool:
+    return all(column in cells.get(task.line, {}) for column in task.columns)
 
 
 def _attempt(task: Task, seconds: float) -> dict[str, Any] | None:

@@ -154,8 +154,10 @@ def anchor(name: str) -> str:
 
 def headline(row: Row, result: dict[str, Any]) -> tuple[str, str, str]:
     """Return the label of the line that speaks for a row, the paper's value there, and ours."""
-    column, ours = row.headline, result["cells"]
+    (column, _, wanted), ours = row.headline.partition(" @ "), result["cells"]
     with_ours = [label for label in _lines(ours, {}) if ours[label].get(column) is not None]
+    numbered = [label for label in with_ours if label[0].isdigit()]
+    with_ours = [label for label in with_ours if label == wanted] or numbered or with_ours
     with_both = [label for label in with_ours if row.theirs.get(label, {}).get(column) is not None]
     if not with_ours:
         return "", "–", "–"

@@ -145,9 +145,11 @@ def draw_1(fig: Any, result: dict[str, Any]) -> None:
     ax.set_yticks(range(len(result["cells"])), list(result["cells"]))
     ax.invert_yaxis()
     ax.set(xlabel="samples left out (%)", xlim=(0, 108))
-    ax.legend(title="epsilon / spread of y", loc="lower right")
+    ax.legend(title="epsilon / spread of y", loc="upper right")
 
 
+#: The paper's values; what it prints stands beside ours that is as printed, too.
+TABLE_1 = {name: cells | {"as printed": cells["TSMKL"]} for name, cells in theirs.TABLE_1.items()}
 QUICK = {"airfoil": 2, "communities": 2, "slump": 5, "cooling": 2, "heating": 2}
 FULL = {"slump": 30, "cooling": 30, "heating": 30, "airfoil": 30, "communities": 30}
 ROWS = (
@@ -157,8 +159,8 @@ ROWS = (
         table_1,
         {"hold-outs": QUICK},
         {"hold-outs": FULL},
-        "TSMKL",
-        theirs.TABLE_1,
+        "TSMKL @ airfoil",
+        TABLE_1,
         limits=(240, 3600),
     ),
     Row(

@@ -85,11 +85,16 @@ def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
     return X
 
 
-def whole_numbers(values: np.ndarray) -> np.ndarray:
+def as_whole(values: np.ndarray) -> np.ndarray:
     """Return floats and objects that are whole numbers as integers; anything else as it is."""
     if values.dtype.kind == "O" and all(isinstance(value, (int, np.integer)) for value in values.ravel()):
         return values.astype(np.int64)
     return values.astype(np.int64) if values.dtype.kind == "f" and np.all(values == np.floor(values)) else values
+
+
+def loaded(X: Any) -> Any:
+    """Return an Arrow data set, of one file or many, as a table; anything else as it is."""
+    return X.to_table() if hasattr(X, "to_table") and hasattr(X, "schema") else X
 
 
 def are_rows(X: Any, Y: Any) -> bool:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from .errors import DataWarning, InputError, InputTypeError
 from .kernels import Kernel
 from .kernels.values import typed
-from .matrices import check_size, check_sound
+from .matrices import check_size, check_sound, loaded
 from .views import ArrayViews, TableViews, Views, as_views
 
 #: Columns whose spreads differ by more than this earn a warning.
@@ -28,7 +28,7 @@ MAX_COST, MIN_COST = 1e50, 1e-100
 
 def check_X(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Views:
     """Return X as views, checked against what the kernel reads and what the estimator was fitted on."""
-    X = X.as_views() if hasattr(X, "as_views") else X
+    X = X.as_views() if hasattr(X, "as_views") else loaded(X)
     check_sound(X)
     leaves = list(kernel.leaves())
     numbers_only = {leaf.reads for leaf in leaves} <= {"numbers"}

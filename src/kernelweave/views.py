@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .categories import CATEGORIES, category_names
 from .errors import InputError, InputTypeError
-from .matrices import check_sound, column_numbers, finite_matrix, listed_labels, object_column, upright, whole_numbers
+from .matrices import as_whole, check_sound, column_numbers, finite_matrix, listed_labels, object_column, upright
 
 if TYPE_CHECKING:
     from .sequences import Alphabet, SequenceSet
@@ -119,7 +119,7 @@ class Views:
         values = np.asarray(self.column())
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
-        values = whole_numbers(values)
+        values = as_whole(values)
         if values.dtype.kind not in "iu":
             raise InputTypeError(
                 f"A precomputed kernel works on integer ids, one per sample; got {values.dtype} values. "
@@ -348,8 +348,10 @@ def as_views(X: Any) -> Views:
     A DataFrame, a dict of views, a list of 2-d views, a matrix (dense or sparse), or one
     column (ids, strings, bytes, a `SequenceSet`).
     """
+    from .matrices import loaded
     from .sequences import SequenceSet
 
+    X = loaded(X)
     if isinstance(X, Views) or hasattr(X, "as_views"):
         return X if isinstance(X, Views) else X.as_views()
     if isinstance(X, SequenceSet):

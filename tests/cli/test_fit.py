@@ -244,3 +244,34 @@ def test_row_71_memory_is_known_before_it_is_spent(folder, kw):
     said = kw("fit", "pos.fa", "neg.fa", "--memory", "5kB").stdout
     assert "memory       no matrix: about" in said
     assert "matrices of all terms do not fit" in " ".join(said.split())
+
+
+def test_shards_are_written_fitted_and_predicted(folder, kw):
+    told = json.loads(kw("convert", "pos.fa", "neg.fa", "--shards", 3, "--output", "s.kwseq", "--json").stdout)
+    names = ["s.00.kwseq", "s.01.kwseq", "s.02.kwseq"]
+    assert told["shards"] == names
+    beside = [name.replace(".kwseq", ".labels.tsv") for name in names]
+    assert sorted(path.name for path in folder.glob("s.*")) == sorted(names + beside), "nothing else is left"
+    fit = ["--kernel", "Spectrum(k=3)", "--dual", "active_set"]
+    shown = kw("fit", *names, *fit, "--engine", "threads:2", "--output", "a.kw").stdout
+    assert "60 sequences of 24 letters (dna, 3 mapped files)" in " ".join(shown.split())
+    kw("fit", "pos.fa", "neg.fa", *fit, "--output", "b.kw")
+    assert load("a.kw").dual_coef_ == pytest.approx(load("b.kw").dual_coef_)
+    whole = kw("predict", "a.kw", "pos.fa", "neg.fa").stdout
+    parts = kw("predict", "a.kw", *names, "--engine", "threads:2").stdout
+    assert [row.split("\t")[0] for row in parts.splitlines()] == [row.split("\t")[0] for row in whole.splitlines()]
+    scores = [[float(row.split("\t")[1]) for row in text.splitlines()[1:]] for text in (whole, parts)]
+    assert scores[0] == pytest.approx(scores[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--engine", "mpi"], "engine must be a Dask client"),
+        (["--engine", "dask"], "needs --scheduler-file"),
+        (["--scheduler-file", "s.json"], "goes with --engine dask"),
+        (["--engine", "dask", "--scheduler-file", "s.json"], "no scheduler file"),
+    ],
+)
+def test_engines_that_are_none(folder, kw, options, message):
+    assert message in " ".join(kw("fit", "pos.fa", "neg.fa", *options, code=2).stderr.split())

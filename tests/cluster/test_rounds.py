@@ -60,6 +60,18 @@ TestRound = RoundMachine.TestCase
 TestRound.settings = settings(max_examples=40, stateful_step_count=25)
 
 
+def test_rows_5_6_the_first_answer_of_this_round_counts_once():
+    one = Round(7, 2, patience=10.0)
+    first, other = one.ask(0, 0.0), one.ask(1, 0.0)
+    again = one.ask(0, 11.0)
+    assert not one.take(Ask(6, 0, 1), 12.0), "it is of an older round"
+    assert one.take(again, 12.0)
+    assert not one.take(first, 13.0), "it is late: another try has answered"
+    assert not one.take(again, 13.0), "it is there twice"
+    assert one.take(other, 14.0)
+    assert one.done
+
+
 def test_a_shard_is_late_after_the_patience_or_five_medians():
     one = Round(1, 4, patience=10.0)
     asks = [one.ask(number, 0.0) for number in range(4)]

@@ -1,5 +1,7 @@
 """What letters add, and would add: exact, and in the forms of MoDISco, logomaker, shap, JASPAR and genome browsers."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,6 +49,16 @@ def test_modisco_files(tmp_path):
     assert uneven.one_hot.shape == (2, 4, 5)
     with pytest.raises(InputError, match="one length"):
         uneven.save_modisco(tmp_path)
+
+
+def test_modisco_itself_reads_the_files(tmp_path):
+    cli = pytest.importorskip("modiscolite.cli", reason="modisco-lite is not installed: pip install modisco-lite")
+    if not hasattr(cli, "_load_input"):
+        pytest.skip("this version of modisco-lite has its loader elsewhere")
+    found = attributions(MKLClassifier(WeightedDegree(degree=3)).fit(X, Y), X[:4])
+    letters, added = (cli._load_input(Path(path)) for path in found.save_modisco(tmp_path))
+    np.testing.assert_array_equal(letters, found.one_hot)
+    np.testing.assert_allclose(added, found.hypothetical, rtol=1e-6)
 
 
 def test_frames_for_logomaker():

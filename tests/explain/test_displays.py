@@ -26,6 +26,7 @@ from kernelweave import (
     Linear,
     MKLClassifier,
     MutationMapDisplay,
+    PathDisplay,
     PositionImportanceDisplay,
     SequenceLogoDisplay,
     Spectrum,
@@ -106,6 +107,7 @@ def stability_of(n, places=None, n_bootstrap=30, n_permutations=20):
 MAKERS = {
     "KernelWeightsDisplay": lambda: KernelWeightsDisplay(weights(5), names(5)),
     "ConvergenceDisplay": lambda: ConvergenceDisplay([entry(1), entry(2)], tol=0.1),
+    "PathDisplay": lambda: PathDisplay({"C": [1, 10], "mean_test_score": [0.7, 0.8], "std_test_score": [0.1, 0.1]}),
     "PositionImportanceDisplay": lambda: PositionImportanceDisplay(importance_of(4, 9)),
     "KmerMapDisplay": lambda: KmerMapDisplay({"kmer": ["ACG", "T"], "position": [3, 5], "weight": [1.0, -0.5]}),
     "MutationMapDisplay": lambda: MutationMapDisplay(SimpleNamespace(values=np.eye(4), letters="ACGT"), "ACGT"),

@@ -128,6 +128,41 @@ def test_rank_of_planted_variants():
     assert (np.sign(found["delta"]) == np.sign(truth))[clear].mean() > 0.95
 
 
+def test_rank_of_variants_for_words():
+    """Peaks are walks of a Markov chain: a variant changes their log-odds by a sum over the words that it changes."""
+    rng, n, length = np.random.default_rng(0), 1200, 150
+    chances = rng.dirichlet(np.full(4, 12.0), 16)
+    codes = rng.integers(0, 4, (2 * n, length))
+    for i in range(2, length):
+        before = 4 * codes[:n, i - 2] + codes[:n, i - 1]
+        codes[:n, i] = (rng.random((n, 1)) > chances[before].cumsum(axis=1)[:, :3]).sum(axis=1)
+    model = MKLClassifier(Spectrum(k=3), loss="logistic")
+    model.fit(["".join("ACGT"[c] for c in row) for row in codes], [1] * n + [-1] * n)
+    letters = "".join("ACGT"[c] for c in rng.integers(0, 4, 5000))
+
+    def odds(text):
+        found = ["ACGT".index(letter) for letter in text]
+        return sum(np.log(4 * chances[4 * a + b, c]) for a, b, c in zip(found, found[1:], found[2:], strict=False))
+
+    rows, truth = [], []
+    for _ in range(300):
+        at, kind = int(rng.integers(10, 4990)), int(rng.integers(3))
+        new = "".join(rng.choice(list("ACGT"), 3))
+        ref, alt = [(letters[at], new[0]), (letters[at], letters[at] + new), (letters[at : at + 3], letters[at])][kind]
+        if ref != alt:
+            left, right = letters[at - 2 : at], letters[at + len(ref) : at + len(ref) + 2]
+            rows.append(("chr1", at + 1, ref, alt))
+            truth.append(odds(left + alt + right) - odds(left + ref + right))
+    table = dict(zip(("chrom", "pos", "ref", "alt"), map(list, zip(*rows, strict=True)), strict=True))
+    found = variant_effects(model, table, TextGenome({"chr1": letters.encode()}), background=0)["delta"]
+    sizes, truth = np.array([len(row[3]) - len(row[2]) for row in rows]), np.array(truth)
+    for chosen in (sizes == 0, sizes > 0, sizes < 0):
+        assert chosen.sum() > 50
+        assert spearmanr(found[chosen], truth[chosen])[0] >= 0.95
+    clear = np.abs(truth) > 0.3
+    assert (np.sign(found) == np.sign(truth))[clear].mean() > 0.97
+
+
 def test_percentiles(genome):
     letters, source = genome
     model = fitted(Spectrum(k=3), None)

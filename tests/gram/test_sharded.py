@@ -60,10 +60,10 @@ def test_a_worker_makes_tables_once_a_round(sets, monkeypatch):
 
 @pytest.fixture(scope="module")
 def windows(tmp_path_factory):
-    X, y = make_splice_sites(900, window=60, positives=0.3, random_state=0)
+    X, y = make_splice_sites(450, window=60, positives=0.3, random_state=0)
     path = tmp_path_factory.mktemp("windows") / "w.kwseq"
     X.save(path)
-    return X, Shards(Shards.write(X, path, 3).files, rows=150), y, path
+    return X, Shards(Shards.write(X, path, 3).files, rows=80), y, path
 
 
 FITS = {

@@ -1,5 +1,6 @@
 """Models of LS-GKM and gkmsvm-lite: what they say of sequences is what their files say."""
 
+import contextlib
 import gzip
 import json
 
@@ -11,6 +12,7 @@ import naive_pairs as naive
 from kernelweave import ModelFormatError, load, save
 from kernelweave.cli.app import cli
 from kernelweave.estimators.converted import from_gkm
+from kernelweave.io.gkm_pairs import read_pair
 from kernelweave.sequences import DNA
 
 RNG = np.random.default_rng(0)
@@ -154,3 +156,97 @@ def test_the_command(tmp_path):
     done = CliRunner().invoke(cli, ["convert", str(path)])
     assert done.exit_code == 2
     assert "give it and the model file to write" in done.output
+
+
+# -- gkmSVM for R ----------------------------------------------------------------------------------------------------
+
+
+def write_pair(folder, coef=COEF, support=SUPPORT):
+    """As `gkmsvm_train` does: names and coefficients in one file, lower-case FASTA in the other."""
+    rows = [f"s{i}\t{a:11.6e}" for i, a in enumerate(coef)]
+    (folder / "test_svalpha.out").write_text("\n".join(rows) + "\n")
+    records = [f">s{i}\n{s[:15].lower()}\n{s[15:].lower()}" for i, s in enumerate(support)]
+    (folder / "test_svseq.fa").write_text("\n".join(records[::-1]) + "\n")
+
+
+def r_values(length, k, most, filter="truncated", both=True):
+    profile = naive.filtered_profile(length, k, 4, filter, most)
+    return naive.cosine(ASKED, SUPPORT, DNA, profile, both) @ COEF
+
+
+@pytest.mark.parametrize("name", ["test_svalpha.out", "test_svseq.fa"])
+def test_pairs_of_files_of_gkmsvm(name, tmp_path):
+    write_pair(tmp_path)
+    kernel = "GappedKmer(5, 3, True, 'dna', filter='truncated', max_mismatches=3).normalized()"
+    model = from_gkm(tmp_path / name, kernel=kernel)
+    np.testing.assert_allclose(model.decision_function(ASKED), r_values(5, 3, 3), atol=1e-6)
+    assert model.stop_reason_ == "converted from gkmSVM"
+    usual = from_gkm(tmp_path / name).kernel_
+    assert repr(usual) == repr(read_pair(tmp_path / name).kernel)
+    assert "k=6, length=10, max_mismatches=3" in repr(usual)
+
+
+def test_one_file_of_gkmsvm(tmp_path):
+    rows = [f">s{i}\t{a:11.6e}\n{s}" for i, (a, s) in enumerate(zip(COEF, SUPPORT, strict=True))]
+    path = tmp_path / "test.gkmmodel"
+    path.write_text("\n".join(["#gkmmodel 1", "#rho 2.5e-1", "#nsv 6", *rows]) + "\n")
+    model = from_gkm(path, kernel="GappedKmer(4, 2, alphabet='dna', filter='full', max_mismatches=2).normalized()")
+    np.testing.assert_allclose(model.decision_function(ASKED), r_values(4, 2, 2, "full", False) - 0.25, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("test_svalpha.out", "s2\t", "s2 ", "line 3 of .* is not a name and its coefficient"),
+        ("test_svalpha.out", "s2\t", "s1\t", "comes again"),
+        ("test_svalpha.out", "s2\t", "x\t", "has no sequence 'x'"),
+        ("test_svalpha.out", "e-0", "f-0", "not a finite number"),
+        ("test_svseq.fa", ">s5\n", "", "where a header should be"),
+        ("test_svseq.fa", ">s4", ">s5", "comes again"),
+        ("test_svseq.fa", "a", "7", "is not a sequence"),
+    ],
+)
+def test_damaged_pairs(name, old, new, message, tmp_path):
+    write_pair(tmp_path)
+    text = (tmp_path / name).read_text()
+    assert old in text
+    (tmp_path / name).write_text(text.replace(old, new, 1))
+    with pytest.raises(ModelFormatError, match=message):
+        from_gkm(tmp_path / "test_svalpha.out")
+
+
+def test_pairs_by_the_command(tmp_path):
+    write_pair(tmp_path)
+    out, given = tmp_path / "model.kw", str(tmp_path / "test_svalpha.out")
+    done = CliRunner().invoke(cli, ["convert", given, str(out), "--kernel", "GappedKmer(5, 3, True).normalized()"])
+    assert done.exit_code == 0, done.output
+    np.testing.assert_allclose(load(out).decision_function(ASKED), r_values(5, 3, 5, "gapped"), atol=1e-6)
+    told = CliRunner().invoke(cli, ["inspect", str(out)])
+    assert told.exit_code == 0
+    assert "nan" not in told.output.lower()
+    told = json.loads(CliRunner().invoke(cli, ["inspect", str(out), "--json"]).output)
+    assert {"objective", "gap", "converged"} & told.keys() == set()
+    assert told["stopped"] == "converted from gkmSVM"
+    (tmp_path / "some.model.txt").write_text(model_text("wgkm"))
+    done = CliRunner().invoke(cli, ["convert", str(tmp_path / "some.model.txt"), str(out), "--kernel", "Spectrum(3)"])
+    assert "names its kernel itself" in done.output
+    (tmp_path / "test_svseq.fa").unlink()
+    done = CliRunner().invoke(cli, ["convert", given, str(out)])
+    assert done.exit_code != 0
+    assert "test_svseq.fa" in done.output
+
+
+def test_damage_at_random_is_a_clear_error(tmp_path, rng):
+    write_pair(tmp_path)
+    for name in ("test_svalpha.out", "test_svseq.fa"):
+        whole = (tmp_path / name).read_bytes()
+        for _ in range(300):
+            damaged = bytearray(whole)
+            for at in rng.integers(0, len(damaged), 1 + rng.integers(3)):
+                damaged[at] = rng.integers(256)
+            (tmp_path / name).write_bytes(
+                bytes(damaged[: rng.integers(len(damaged))] if rng.random() < 0.3 else damaged)
+            )
+            with contextlib.suppress(ModelFormatError):
+                assert len(read_pair(tmp_path / name).coef) > 0
+        (tmp_path / name).write_bytes(whole)

@@ -106,3 +106,14 @@ def test_confusion_and_errors_are_those_of_scikit_learn(rng):
     assert found["MAE"] == pytest.approx(metrics.mean_absolute_error(true, predicted))
     assert found["largest error"] == pytest.approx(metrics.max_error(true, predicted))
     assert np.isnan(measures.errors(np.ones(3), np.ones(3))["R²"])
+
+
+def test_a_wanted_share_is_reached_with_the_most_of_the_other():
+    rng = np.random.default_rng(0)
+    positive = rng.random(200) < 0.4
+    curves = curves_of(positive, positive + rng.normal(size=200))
+    for share in (0.5, 0.8, 0.95):
+        best = measures.reaching(share, np.where(curves.tp > 0, curves.precision, 0.0), curves.recall)
+        every = [r for p, r, tp in zip(curves.precision, curves.recall, curves.tp, strict=True) if p >= share and tp]
+        assert (curves.recall[best] == max(every)) if every else best is None
+    assert measures.reaching(1.1, curves.recall, curves.precision) is None

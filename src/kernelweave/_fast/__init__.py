@@ -21,6 +21,9 @@ finally:
         interrupts.hear()
 
 
+_run = CPUDispatcher.__call__
+
+
 class Compiled(CPUDispatcher):
     """A compiled function that finishes what it does before a request to stop is heard.
 
@@ -31,6 +34,11 @@ class Compiled(CPUDispatcher):
     """
 
     def __call__(self, *args, **kws):
+        if interrupts.close_gate():
+            try:
+                return _run(self, *args, **kws)
+            finally:
+                interrupts.open_gate()
         if not interrupts.may_wait():
             return super().__call__(*args, **kws)
         try:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from ..errors import CheckpointError, KernelweaveError, TimeLimitError
+from ..errors import CheckpointError, EngineError, KernelweaveError, TimeLimitError
 from . import INTERRUPTED
 from .convert import convert
 from .cv import cv
@@ -122,7 +122,7 @@ def _code_of(error: Exception) -> int | None:
         return None if (error.name or "").startswith("kernelweave") else IO
     if isinstance(error, TimeLimitError):
         return NOT_CONVERGED
-    if isinstance(error, (OSError, CheckpointError)):
+    if isinstance(error, (OSError, CheckpointError, EngineError)):
         return IO
     if isinstance(error, (KernelweaveError, ValueError, MemoryError)):
         return BAD_INPUT

@@ -14,17 +14,23 @@ from .console import console, count, work_bar, write_json
 from .data import Reading, file_labels, kind_of, labels_or_blanks, labels_path, opened, read
 from .failures import check_output
 
+#: More files than anybody wants in a folder.
+MOST_SHARDS = 10_000
+
 EXAMPLES = """\b
 Examples:
   kernelweave convert pos.fa.gz neg.fa.gz --output sites.kwseq
   kernelweave convert windows.csv --sequence window --target label --output sites.kwseq
   kernelweave fit sites.kwseq --preset splice
   kernelweave convert lsgkm.model.txt model.kw
+  kernelweave convert sites.fa.gz --shards 8 --output sites.kwseq
+  kernelweave convert test_svalpha.out model.kw
 
 \b
 A packed file is mapped, not read: it opens at once and may be larger than memory; DNA takes two bits a letter.
 Ids and labels go into a table beside it (sites.labels.tsv), where fit finds them.
-Models of LS-GKM (.model.txt, also .gz) and gkmsvm-lite (.npz) become model files for predict, scan and explain.
+Models of LS-GKM (.model.txt, also .gz), gkmsvm-lite (.npz) and gkmSVM for R (_svalpha.out beside _svseq.fa, or
+.gkmmodel) become model files for predict, scan and explain. Those of gkmSVM do not name their kernel: --kernel does.
 """
 
 
@@ -32,30 +38,52 @@ Models of LS-GKM (.model.txt, also .gz) and gkmsvm-lite (.npz) become model file
 @opt.FILES
 @click.option("--output", "-o", type=click.Path(), help="The packed file (.kwseq is customary), or the model file.")
 @click.option("--sequence", metavar="COLUMN", help="Tables: the column with the sequences.")
+@click.option(
+    "--shards",
+    type=click.IntRange(min=1, max=MOST_SHARDS),
+    metavar="N",
+    help="Write N files, sites.00.kwseq and so on, each with its labels beside it: for several machines.",
+)
+@click.option(
+    "--kernel",
+    metavar="KERNEL",
+    help="Of a model of gkmSVM for R.  [default: its own, L = 10, K = 6, maxnmm = 3, truncated filter, both strands]",
+)
 @opt.READING
 @opt.JSON
 def convert(**options: Any) -> None:
     """Convert FASTA, FASTQ or a table (DATA) to a packed file, or a model of LS-GKM to a model file."""
+    from ..io.gkm_pairs import is_pair
     from ..io.gkm_text import looks_like_gkm
+    from ..sequences.shards import shard_names
 
     how, files = Reading.taken_from(options), options["files"]
     if not files:
         raise click.UsageError("No data file was given.")
-    if looks_like_gkm(files[0]):
-        _convert_model(files, options["output"], options["as_json"])
+    if is_pair(files[0]) or looks_like_gkm(files[0]):
+        _convert_model(files, options["output"], options["kernel"], options["as_json"])
         return
+    if options["kernel"] is not None:
+        raise click.UsageError(f"--kernel is for a model of gkmSVM for R; {files[0]} is none.")
     if options["output"] is None:
         raise click.UsageError("Missing option '--output' / '-o': where the packed file goes.")
     output = os.path.expanduser(options["output"])
-    beside = labels_path(output)
-    for path in (output, beside):
+    names = [output] if options["shards"] is None else shard_names(output, options["shards"])
+    for path in (output, *names):
         check_output(path)
+        check_output(labels_path(path))
     kind = kind_of(opened(files[0])) if how.file_format == "auto" else how.file_format
     packed = _from_fasta if kind == "sequences" else _from_table
-    sequences, ids, labels = packed(files, output, how, options["sequence"])
-    _write_labels(beside, ids, labels)
+    whole = output if options["shards"] is None else output + ".whole"
+    sequences, ids, labels = packed(files, whole, how, options["sequence"])
+    if options["shards"] is None:
+        _write_labels(labels_path(output), ids, labels)
+    else:
+        sequences, output = _write_shards(sequences, names, ids, labels), f"{names[0]} to {os.path.basename(names[-1])}"
+    beside = labels_path(names[0])
     told = {"output": output, "labels": beside, "n": len(sequences), "alphabet": sequences.alphabet.name}
-    told |= {"letters": sequences.n_letters, "bytes": os.path.getsize(output)}
+    told |= {"letters": sequences.n_letters, "bytes": sum(os.path.getsize(path) for path in names)}
+    told |= {} if options["shards"] is None else {"shards": names}
     if options["as_json"]:
         write_json(told)
         return
@@ -65,7 +93,21 @@ def convert(**options: Any) -> None:
     )
 
 
-def _convert_model(files: tuple[str, ...], output: str | None, as_json: bool) -> None:
+def _write_shards(sequences: Any, names: list[str], ids: list[str], labels: Any) -> Any:
+    """Write a packed file as several, with what is beside it, and remove it."""
+    from ..sequences import Shards
+    from ..sequences.shards import shard_slices
+
+    try:
+        for name, part in zip(names, shard_slices(len(sequences), len(names)), strict=True):
+            sequences.rows(part).save(name)
+            _write_labels(labels_path(name), ids[part], None if labels is None else labels[part])
+    finally:
+        os.unlink(sequences.path)
+    return Shards.open(names)
+
+
+def _convert_model(files: tuple[str, ...], output: str | None, kernel: str | None, as_json: bool) -> None:
     """Write the model of another program as a model file: at --output, or where a second name says."""
     from ..estimators.converted import from_gkm
     from ..io.model_file import save
@@ -74,7 +116,7 @@ def _convert_model(files: tuple[str, ...], output: str | None, as_json: bool) ->
         raise click.UsageError(f"{files[0]} is a model: give it and the model file to write, and nothing else.")
     output = os.path.expanduser(output or files[1])
     check_output(output)
-    model = from_gkm(files[0])
+    model = from_gkm(files[0], kernel=kernel)
     save(model, output)
     told = {"output": output, "kernel": repr(model.kernel_), "support": len(model.support_)}
     if as_json:

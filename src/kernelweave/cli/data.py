@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ..io.bed import Intervals
 
-#: Beside a packed file: a table of ids and labels, or an array of labels, as `make_splice_sites` writes it.
-LABELS_BESIDE, LABELS_ARRAY = ".labels.tsv", ".labels.npy"
+#: Beside a packed file: a table of ids and labels.
+LABELS_BESIDE = ".labels.tsv"
 #: A matrix with a larger share of non-zeros is not sparse.
 DENSE_SHARE = 0.5
 #: Bytes by which the kind of a file is known.
@@ -140,10 +140,12 @@ def read(files: tuple[str, ...], how: Reading, *, labelled: bool = True, n_featu
         raise click.UsageError(f"{path} holds places (BED or GFF), not letters; say of which genome: --genome hg.fa.")
     if kinds[0] == "sequences":
         return _sequences(files, sources, how, labelled)
+    if kinds[0] == "packed":
+        from .packed import read_packed
+
+        return read_packed(files, how, labelled)
     if len(files) > 1:
         raise InputError(f"Several files are read for sequences only; got {len(files)} files ({kinds[0]}).")
-    if kinds[0] == "packed":
-        return _packed(files[0], how, labelled)
     if kinds[0] == "svmlight":
         return _svmlight(files[0], sources[0], labelled, n_features)
     return _table(files[0], sources[0], how, labelled)
@@ -169,7 +171,7 @@ def _sequences(files: tuple[str, ...], sources: list[Any], how: Reading, labelle
             ) from None
     y = found.labels
     if labelled and how.labels is not None:
-        y = match_labels(found.ids or [], *_label_table(how.labels, how))
+        y = match_labels(found.ids or [], *label_table(how.labels, how))
     groups = None if how.group_field is None else _header_groups(files, how.group_field, found.sequences.notes.skipped)
     return Data("sequences", found.sequences, y, found.ids or [], " and ".join(files), groups)
 
@@ -213,7 +215,7 @@ def file_labels(files: tuple[str, ...]) -> list[Any]:
     return names
 
 
-def _label_table(path: str, how: Reading, labelled: bool = True) -> tuple[Any, Any]:
+def label_table(path: str, how: Reading, labelled: bool = True) -> tuple[Any, Any]:
     """Return the columns of ids and labels; None for labels that are neither there nor needed."""
     from ..io.tables import read_table, require_columns, tidy_labels
 
@@ -227,30 +229,6 @@ def _label_table(path: str, how: Reading, labelled: bool = True) -> tuple[Any, A
     if labelled:
         raise InputError(f"{path} needs two columns, ids and labels; it has {', '.join(map(repr, names))}.")
     return table[id_name], None
-
-
-def _packed(path: str, how: Reading, labelled: bool) -> Data:
-    """A packed file has no names; they and the labels are beside it, row by row."""
-    import numpy as np
-
-    from ..io.tables import check_lengths
-    from ..sequences import SequenceSet
-
-    sequences = SequenceSet.open(path)
-    places = [how.labels] if how.labels else [labels_path(path), labels_path(path, LABELS_ARRAY)]
-    found = next((place for place in places if place and (how.labels or os.path.exists(place))), None)
-    ids, y = _row_ids(len(sequences)), None
-    if found is not None and found.endswith(".npy"):
-        y = np.load(os.path.expanduser(found), allow_pickle=False)
-    elif found is not None:
-        named, y = _label_table(found, how, labelled)
-        check_lengths(f"sequences in {path}", len(sequences), f"rows in {found}", len(named))
-        ids = [str(name) for name in named]
-    if labelled and y is None:
-        raise InputError(f"{path} holds sequences only; give their labels with --labels, or put them into {places[0]}.")
-    if y is not None:
-        check_lengths(f"sequences in {path}", len(sequences), f"labels in {found}", len(y))
-    return Data("sequences", sequences, y, ids, path)
 
 
 def labels_path(path: str, ending: str = LABELS_BESIDE) -> str:
@@ -281,7 +259,7 @@ def _table(path: str, source: Any, how: Reading, labelled: bool) -> Data:
     if how.target in wanted:
         raise InputError(f"The column {how.target!r} is to be predicted, so it cannot be among --columns.")
     n = len(table[names[0]])
-    ids = _row_ids(n) if id_name is None else [str(value) for value in table[id_name]]
+    ids = row_ids(n) if id_name is None else [str(value) for value in table[id_name]]
     y = None
     if labelled and how.target is not None:
         y = _present(tidy_labels(table[how.target]), path, how.target)
@@ -308,11 +286,12 @@ def _svmlight(path: str, source: Any, labelled: bool, n_features: int | None) ->
     if X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1]:
         X = X.toarray()  # it takes no more memory so, and is quicker
     whole = (y % 1 == 0).all()
-    return Data("svmlight", X, (y.astype(int) if whole else y) if labelled else None, _row_ids(len(y)), path)
+    return Data("svmlight", X, (y.astype(int) if whole else y) if labelled else None, row_ids(len(y)), path)
 
 
-def _row_ids(n: int) -> list[str]:
-    return [str(i + 1) for i in range(n)]
+def row_ids(n: int, first: int = 0) -> list[str]:
+    """Return names for rows that have none: their numbers, from 1 on."""
+    return [str(first + i + 1) for i in range(n)]
 
 
 # -- what kind of file it is, by its first bytes -----------------------------------------------------------------------

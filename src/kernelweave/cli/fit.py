@@ -12,6 +12,7 @@ import click
 from ..memory import budget_bytes, readable
 from . import options as opt
 from .console import bar, console, count, facts, gap_bar, note, seconds, short, table, write_json
+from .engines import ENGINE, on_engine
 from .failures import NOT_CONVERGED, Failure, check_output
 from .machine import check_positive_label, check_task, estimator, put_positive_last, task_of
 from .notes import SampleNotes
@@ -26,6 +27,7 @@ Examples:
   kernelweave fit peaks.narrowPeak --genome hg.fa --width 300 --negatives matched
   kernelweave fit data.svm --C 10 --time-limit 10m --strict
   kernelweave fit --run model.toml --C 10 --output other.kw
+  kernelweave fit windows.*.kwseq --preset splice --engine dask://10.0.0.5:8786
 
 \b
 Data are FASTA or FASTQ (positives, then negatives; or one file with labels in its headers; or one file
@@ -54,6 +56,7 @@ WIDTH = len("certificate")
 @opt.PLACES
 @opt.NEGATIVES
 @HOLD_OUT
+@ENGINE
 @click.option("--checkpoint", type=click.Path(), help="Where to save on the way.  [default: OUTPUT.checkpoint]")
 @click.option("--force-new", is_flag=True, help="Begin anew where a checkpoint is there.")
 @click.option("--strict", is_flag=True, help="Exit with 4 where the gap stayed above --tol.")
@@ -69,11 +72,12 @@ def fit(**options: Any) -> None:
         raise click.UsageError("--kernel and --preset both say what is similar; give one of them.")
     for path in (options["output"], run_path(options["output"]), options["checkpoint"] or options["output"]):
         check_output(path)
-    run = TrainingRun(options)
-    if not options["as_json"]:
-        run.announce()
-    run.train()
-    run.keep()
+    with on_engine(options):
+        run = TrainingRun(options)
+        if not options["as_json"]:
+            run.announce()
+        run.train()
+        run.keep()
     if options["as_json"]:
         write_json(run.facts())
     else:
@@ -249,6 +253,7 @@ def describe(data: Any) -> str:
         lengths = X.lengths
         span = f"{lengths.min():,}" if X.length is not None else f"{lengths.min():,} to {lengths.max():,}"
         place = "mapped" if getattr(X, "path", None) else f"{readable(X.nbytes)} of memory"
+        place = f"{len(X.files)} mapped files" if hasattr(X, "files") else place
         text = f"{count(len(X), 'sequence')} of {span} letters ({X.alphabet.name}, {place})"
     elif isinstance(X, dict):
         text = f"{count(len(data), 'row')} of {count(len(X), 'column')}"

@@ -89,16 +89,21 @@ def _model(path: str, _: Any) -> dict[str, Any]:
         "columns read": found["feature_names_in"] or found["n_features_in"],
         "training samples": (found.get("trained") or {}).get("n_samples"),
         "support samples": found["n_support"],
-        "objective": training["objective"],
-        "lower bound": training["lower_bound"],
-        "gap": training["gap"],
-        "converged": training["converged"],
+        "objective": _number(training["objective"]),
+        "lower bound": _number(training["lower_bound"]),
+        "gap": _number(training["gap"]),
+        "converged": training["converged"] if _number(training["gap"]) is not None else None,
         "stopped": training["stop_reason"],
         "solver": training["solver"],
         "notes": training["notes"],
         "terms": [{"weight": w, "term": t} for w, t in zip(weights, found["terms"], strict=True)],
     }
     return {name: value for name, value in told.items() if value not in (None, [], {})}
+
+
+def _number(value: Any) -> float | None:
+    """A number of the training, or None where it is not known, as of a model that another program trained."""
+    return value if isinstance(value, (int, float)) else None
 
 
 def _of_set(sequences: Any, what: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from . import options as opt
 from .arrange import arranged, model_alphabet
 from .console import json_line, note, work_bar
 from .data import Reading, kind_of, opened, read
+from .engines import ENGINE, on_engine
 from .failures import check_output, check_printable
 from .notes import SampleNotes, Seen
 
@@ -43,6 +44,7 @@ row is its number, unless --id names a column.
 @opt.READING
 @opt.PLACES
 @opt.THREADS
+@ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line instead of columns.")
 def predict(**options: Any) -> None:
     """Write scores of the samples in DATA by a MODEL file."""
@@ -52,23 +54,24 @@ def predict(**options: Any) -> None:
         check_output(options["output"])
     else:
         check_printable()
-    how = Reading.taken_from(options)
-    model = load(options["model"])
-    model.n_jobs = options["threads"] or -1
-    columns = Columns(model, options["all_scores"], options["probability"])
-    blocks = columns.blocks(options["files"], how)
-    first = next(blocks, [])  # what is wrong with the input is found out before anything is written
-    with _lines(options["output"]) as write:
-        if not options["as_json"]:
-            write("\t".join(columns.names) + "\n")
-        for rows in chain([first], blocks):
-            if options["as_json"]:
-                named = (dict(zip(columns.names, row, strict=True)) for row in rows)
-                write("".join(f"{json_line(row)}\n" for row in named))
-            else:
-                write("".join("\t".join(map(field_text, row)) + "\n" for row in rows))
-    for text in columns.said():
-        note(text)
+    with on_engine(options):
+        how = Reading.taken_from(options)
+        model = load(options["model"])
+        model.n_jobs = options["threads"] or -1
+        columns = Columns(model, options["all_scores"], options["probability"])
+        blocks = columns.blocks(options["files"], how)
+        first = next(blocks, [])  # what is wrong with the input is found out before anything is written
+        with _lines(options["output"]) as write:
+            if not options["as_json"]:
+                write("\t".join(columns.names) + "\n")
+            for rows in chain([first], blocks):
+                if options["as_json"]:
+                    named = (dict(zip(columns.names, row, strict=True)) for row in rows)
+                    write("".join(f"{json_line(row)}\n" for row in named))
+                else:
+                    write("".join("\t".join(map(field_text, row)) + "\n" for row in rows))
+        for text in columns.said():
+            note(text)
 
 
 def field_text(value: Any) -> str:

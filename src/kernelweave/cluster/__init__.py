@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import InputError
 from .base import Engine, Serial, Task, Threads, current_engine, using
+from .numbers import NumberShards
 from .rounds import Ask, Round, place
 from .shards import Shard, columns_of, cut
 
@@ -92,6 +93,7 @@ __all__ = [
     "ENGINES",
     "Ask",
     "Engine",
+    "NumberShards",
     "Round",
     "Serial",
     "Shard",

@@ -10,7 +10,8 @@ import queue
 import time
 import uuid
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,6 +31,8 @@ _log.addHandler(logging.NullHandler())
 SMALL = 1_000_000
 #: Seconds between two looks at the clock, and at the workers, while nothing comes in.
 LOOK, LOOK_AT_WORKERS = 0.2, 1.0
+#: Rounds that are remembered.
+HISTORY = 10_000
 #: Seconds that the scheduler has to say who is there.
 REPLY = 10.0
 
@@ -77,6 +80,8 @@ class DaskEngine(Engine):
         self._known: dict[str, int] = {}
         #: Workers that were late, until they answer.
         self._suspects: set[str] = set()
+        #: The last rounds: what was asked, of how many shards, bytes of the task, how often it was sent, and seconds.
+        self.history: deque[dict[str, Any]] = deque(maxlen=HISTORY)
         _warn_open(str(client.scheduler.address))
 
     @property
@@ -89,7 +94,13 @@ class DaskEngine(Engine):
                 one.close()
 
     def map(self, task: Task, shards: Sequence[Shard], version: int) -> list[Any]:
-        return _DaskRound(self, task, shards, version).run() if shards else []
+        if not shards:
+            return []
+        started, one = time.monotonic(), _DaskRound(self, task, shards, version)
+        found = one.run()
+        told = {"task": type(task).__name__, "shards": len(shards), "bytes": one.n_bytes, "sent": one.n_sent}
+        self.history.append(told | {"seconds": time.monotonic() - started})
+        return found
 
     # -- workers -----------------------------------------------------------------------------------------------------
 
@@ -161,6 +172,8 @@ class _DaskRound:
         self.master = library_version()
         self.parcel = engine.parcel(task, version)
         self.path = self.parcel.path
+        self.n_bytes = len(self.parcel.content or b"") or os.path.getsize(str(self.path))
+        self.n_sent = 0
         self.alone_since: float | None = None
         self.looked = 0.0
 
@@ -215,7 +228,7 @@ class _DaskRound:
                 allow_other_workers=True,
                 pure=False,
             )
-        self.sent[ask] = future, worker
+        self.sent[ask], self.n_sent = (future, worker), self.n_sent + 1
         inbox = self.inbox
         future.add_done_callback(lambda done: inbox.put((ask, done)))
 
@@ -308,9 +321,9 @@ class _DaskRound:
         self.alone_since = None
         if unasked:
             self._send_all(unasked)
-        self._ask_late(now, workers)
+        self._ask_late(now)
 
-    def _ask_late(self, now: float, workers: Mapping[str, int]) -> None:
+    def _ask_late(self, now: float) -> None:
         """Send what is late to workers that were not asked for it yet."""
         late = self.round.late(now)
         for number in late:

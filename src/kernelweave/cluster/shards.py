@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..kernels import Kernel
 from ..sequences import Shards
 from ..sequences.shards import LEAST_ROWS, MOST_ROWS
 from ..views import DictViews, Views, as_views
+from .numbers import NumberShards
 
 #: Shards for every thread: so many that a worker that is late, or gone, leaves little to do again.
 SHARDS_EACH = 4
@@ -34,6 +35,8 @@ class Shard:
     start: int
     stop: int
     columns: tuple[tuple[Hashable, Any], ...]
+    #: Numbers of its samples that travel with it.
+    values: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -54,7 +57,7 @@ class Shard:
         return found[None] if None in found else DictViews(dict(found))
 
 
-def columns_of(terms: Sequence[Kernel], X: Views, mapped: bool = False) -> dict[Hashable, Shards] | None:
+def columns_of(terms: Sequence[Kernel], X: Views, mapped: bool = False) -> dict[Hashable, Any] | None:
     """Return the columns that terms read, where all of them are shards; None where some are not.
 
     Parameters
@@ -62,7 +65,10 @@ def columns_of(terms: Sequence[Kernel], X: Views, mapped: bool = False) -> dict[
     mapped : bool
         Whether a column that is mapped from one file counts as one shard.
     """
-    found: dict[Hashable, Shards] = {}
+    numbers = getattr(X, "data", None)
+    if isinstance(numbers, NumberShards):
+        return {None: numbers} if all(leaf.reads == "numbers" for term in terms for leaf in term.leaves()) else None
+    found: dict[Hashable, Any] = {}
     for path, leaf in (request for term in terms for request in requests_of(term, X)):
         names = tuple(columns for columns in path if not hasattr(columns, "of"))
         if leaf.reads != "sequences" or len(names) > 1:
@@ -81,7 +87,7 @@ def columns_of(terms: Sequence[Kernel], X: Views, mapped: bool = False) -> dict[
     return found or None
 
 
-def cut(columns: Mapping[Hashable, Shards], n_threads: int) -> list[Shard]:
+def cut(columns: Mapping[Hashable, Any], n_threads: int) -> list[Shard]:
     """Cut samples into shards: at the ends of files, and so that there are about four for every thread.
 
     No shard has more than 200,000 rows; fewer than 2,000 are not worth a task. Where `rows` was given, that counts.

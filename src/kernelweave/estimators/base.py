@@ -19,8 +19,7 @@ from ..dual import Machine, needs_of
 from ..errors import DataWarning, InputError, TimeLimitError
 from ..gram import Needs, Plan, bind
 from ..gram.plan import plan
-from ..kernels import Kernel, Scaled, learned_kernel
-from ..kernels.base import add_all
+from ..kernels import Kernel, learned_kernel
 from ..kernels.low_rank import notes_of, with_landmarks
 from ..kernels.values import same_value
 from ..losses import Loss
@@ -32,10 +31,12 @@ from ..progress import Callback, printer, relative_gap
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views, as_views
 from .chosen import Choosing, grouped, with_choice
+from .expressions import learned_expression, learned_html
 from .fitted import FittedModel, Shelf
 from .learned_cost import learned_C, with_learned_C
 from .learned_widths import check_widths, with_widths
 from .listeners import Listeners
+from .path import Searching
 from .prepared_terms import Terms, identity_scale, prepare_terms
 from .tags import input_tags
 from .trained import Trained, remember
@@ -53,7 +54,7 @@ NOTHING_LEARNED = (
 )
 
 
-class BaseMKL(Choosing, BaseEstimator):
+class BaseMKL(Searching, Choosing, BaseEstimator):
     """Binds the kernel, learns weights and machines, and keeps what prediction needs."""
 
     kernel: Any
@@ -120,8 +121,10 @@ class BaseMKL(Choosing, BaseEstimator):
         if len(kept) < len(C):  # a weight of zero is the same as not being there
             X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
         warn_scales(X, self._kernel())
+        from .._fast.interrupts import gated
+
         limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
-        with blas_threads(count_jobs(self.n_jobs)), ExitStack() as later, limited as deadline:
+        with blas_threads(count_jobs(self.n_jobs)), gated(), ExitStack() as later, limited as deadline:
             machines = [Machine(loss, y, C) for y in targets]
             self.base_kernel_, said = learned_kernel(self._kernel(), X, share)
             kernel, self.widths_ = with_widths(
@@ -129,12 +132,16 @@ class BaseMKL(Choosing, BaseEstimator):
             )
             kernel = with_landmarks(kernel, X)
             listeners.begin(self, kernel, X, machines, 1 if self._shared() else len(machines))
-            gram = bind(kernel, X, memory=budget, needs=self._needs())
-            if not gram.held.blas and gram.n > MANY:
-                later.enter_context(blas_threads(1))
             norm = self._norm()
-            merge = isinstance(norm, Polyhedral)
-            terms = prepare_terms(gram, self.scaling, share, centred=loss.total == 0, merge=merge, quiet=bool(said))
+
+            def bound() -> Terms:
+                gram, merge = bind(kernel, X, memory=budget, needs=self._needs()), isinstance(norm, Polyhedral)
+                centred = loss.total == 0
+                return prepare_terms(gram, self.scaling, share, centred=centred, merge=merge, quiet=bool(said))
+
+            terms = bound() if self.widths_ is not None else self._bound_once(X, bound)
+            if not terms.gram.held.blas and terms.gram.n > MANY:
+                later.enter_context(blas_threads(1))
             if self.learn_C:
                 terms, machines = with_learned_C(terms, machines, C / self._cost(), identity_scale(self.scaling, share))
             norm = _norm_of_terms(norm, terms)
@@ -326,7 +333,7 @@ class BaseMKL(Choosing, BaseEstimator):
         return self
 
     def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name != "_shelf"}
+        return {name: value for name, value in super().__getstate__().items() if name not in ("_shelf", "_held")}
 
     def __sklearn_tags__(self) -> Any:
         return input_tags(super().__sklearn_tags__(), self._kernel)
@@ -347,20 +354,6 @@ def _default(estimator: BaseMKL, name: str) -> Any:
     return signature(type(estimator)).parameters[name].default
 
 
-def learned_html(estimator: BaseMKL) -> str:
-    """Return the learned expression and its certificate as a small block of HTML; empty before `fit`."""
-    from html import escape
-
-    if not hasattr(estimator, "kernel_"):
-        return ""
-    kernels = estimator.kernel_ if isinstance(estimator.kernel_, list) else [estimator.kernel_]
-    lines = "<br>".join(escape(_rounded(kernel)) for kernel in kernels)
-    return (
-        f'<div style="font-family:monospace;margin:.5em 0"><b>learned kernel</b><br>{lines}<br>'
-        f"gap {estimator.gap_:.2g} · {escape(estimator.stop_reason_)} · {len(estimator.support_)} support samples</div>"
-    )
-
-
 def _deadline_of_share(deadline: float, n_left: int) -> float:
     """Return until when the next of some problems may go on: all of them get as much of the time that is left."""
     here = clock.now()
@@ -378,16 +371,3 @@ def _norm_of_terms(norm: WeightNorm, terms: Terms) -> WeightNorm:
     if isinstance(norm, Fixed):
         return Fixed(norm.start(len(terms.all_terms))[[group[0] for group in terms.groups]])
     return Fixed() if len(terms.groups) == 1 and norm.dual_norm(np.ones(1)) == 1.0 else norm
-
-
-def _rounded(kernel: Kernel) -> str:
-    parts = getattr(kernel, "kernels", (kernel,))
-    return " + ".join(f"{k.scale:.3g} * {k.kernel!r}" if hasattr(k, "scale") else repr(k) for k in parts)
-
-
-def learned_expression(terms: Sequence[Kernel], scales: np.ndarray, weights: np.ndarray) -> Kernel:
-    """Return the learned kernel: what is typed is what predicts."""
-    used = [(w / s, term) for w, s, term in zip(weights, scales, terms, strict=True) if w > 0]
-    if not used:
-        return Scaled(0.0, terms[0])
-    return add_all([term if w == 1.0 else term * float(w) for w, term in used])

@@ -35,6 +35,15 @@ class Choosing:
     def _loss(self) -> Loss:
         raise NotImplementedError
 
+    def _searches(self) -> bool:
+        return False
+
+    def _searched_C(self) -> float:
+        raise NotImplementedError
+
+    def _searched_note(self) -> str:
+        raise NotImplementedError
+
     def _kernel(self) -> Kernel:
         return kernel_of(self.kernel)
 
@@ -52,7 +61,13 @@ class Choosing:
     def _cost(self) -> float:
         """Return C as it was given: 1 where it was not, or is chosen later."""
         C = getattr(self, "C", None)
-        return 1.0 if C is None or self._chosen()[0] else check_positive("C", C, what='a finite number > 0, or "auto"')
+        if self._searches():
+            return self._searched_C()
+        return (
+            1.0
+            if C is None or self._chosen()[0]
+            else check_positive("C", C, what='a finite number > 0, "auto", "cv", or a list')
+        )
 
     def _norm(self) -> WeightNorm:
         """Return the norm as it was given: 1 where it was not, or weights are chosen."""
@@ -67,6 +82,8 @@ class Choosing:
             if C_too:
                 found = [choice.cost(loss.quadratic) for choice in choices]
             self.C_ = found[0] if len(found) == 1 else np.array(found)
+        if self._searches():
+            said = [*said, self._searched_note()]
         self.notes_ = [*said, *notes_of(choices, getattr(self, "C_", None), weights_too), *self.notes_]
 
 

@@ -53,9 +53,10 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
     kernel : Kernel, str, callable or None
         What is similar; its top-level summands are the terms whose weights are learned. None or "auto" for `Auto()`,
         which chooses one by the look of the data.
-    C : float, "auto" or None
+    C : float, "auto", "cv", list of float or None
         Cost of errors, against a smooth machine. "auto": by what ridge regression misses when samples are left out,
-        one after another; the choice is `C_`. None for 1, and for "auto" where no kernel is given.
+        one after another. "cv", or a list of values: the one with the best score by `cv` and `scoring`. The choice is
+        `C_`. None for 1, and for "auto" where no kernel is given.
     learn_C : bool
         For squared losses: find C together with the weights, as the weight of one more term, `Identity()`;
         the result is `C_`.
@@ -86,6 +87,11 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         know, and a logistic curve through these decision values. Not needed for loss="logistic".
     weights : {"shared", "per_class"}
         For more than two classes, and for several labels: one set of weights for all machines, or one for each.
+    cv : int, splitter of scikit-learn, or list of (train, test)
+        For C="cv" and lists: the folds. A number makes them keep the shares of the classes; with `groups` of `fit`,
+        they keep groups together.
+    scoring : str, callable or None
+        For C="cv" and lists: any scorer of scikit-learn; None for `score`.
     warm_start : bool
         Go on from the last fit where shapes agree.
     memory : str, int or None
@@ -126,6 +132,9 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         With `probability`: slope and offset of the logistic curve of every machine.
     C_ : float or array
         The C of the fit: given, chosen or learned.
+    cv_results_ : dict of arrays
+        For C="cv" and lists: "C", "mean_test_score", "std_test_score", and "split_test_scores" with a row for every C
+        and a column for every fold.
     classes_ : array
         The classes; of several labels the numbers of their columns.
     multilabel_ : bool
@@ -158,6 +167,8 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         class_weight: Any = None,
         probability: bool = False,
         weights: str = "shared",
+        cv: Any = 5,
+        scoring: Any = None,
         warm_start: bool = False,
         memory: Any = None,
         random_state: Any = None,
@@ -178,6 +189,8 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         self.class_weight = class_weight
         self.probability = probability
         self.weights = weights
+        self.cv = cv
+        self.scoring = scoring
         self.warm_start = warm_start
         self.memory = memory
         self.random_state = random_state
@@ -190,6 +203,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         y: Any,
         sample_weight: Any = None,
         *,
+        groups: Any = None,
         checkpoint: Any = None,
         callback: Callback | None = None,
         engine: Any = None,
@@ -202,6 +216,8 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         y : array of labels, or 0/1 matrix of shape (n, n_labels) where a sample may have several
         sample_weight : array, optional
             Multiplies C by sample; a weight of 2 is the same as being there twice.
+        groups : array, optional
+            For C="cv": samples of one group are left out together.
         checkpoint : path or Checkpoint, optional
             Keep the fit in this file every two minutes, and go on from it where it is there.
         callback : callable, optional
@@ -218,12 +234,16 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         indicator = check_indicator(y, len(views))
         self.multilabel_ = indicator is not None
         if indicator is not None:
+            if self._searches():
+                self._search(views, indicator.astype(np.int64), weight, groups, callback)
             return self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback, engine))
         self.classes_, codes = check_labels(y, len(views))
         weight_C = weight * check_class_weight(self.class_weight, self.classes_, codes, weight)
         if len(np.unique(codes[weight_C > 0])) < 2:
             raise InputError("Only one class has samples of positive weight; a classifier needs at least two classes.")
         warn_ratio(self.classes_, codes, weight_C)
+        if self._searches():
+            self._search(views, self.classes_[codes], weight, groups, callback)
         C = check_costs(self._cost() * weight_C)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
+from ..io.gkm_pairs import is_pair, read_pair
 from ..io.gkm_text import read_gkm_model
+from ..kernels import Kernel, parse
 from ..views import as_views
 
 
-def from_gkm(path: str | os.PathLike) -> Any:
-    """Read a machine with a gapped k-mer kernel that LS-GKM or gkmsvm-lite wrote.
+def from_gkm(path: str | os.PathLike, *, kernel: Kernel | str | None = None) -> Any:
+    """Read a machine with a gapped k-mer kernel that LS-GKM, gkmsvm-lite or gkmSVM for R wrote.
 
     Decision values are theirs, for sequences of the letters A, C, G and T. Words with other letters are skipped here;
     LS-GKM takes these letters for A.
@@ -21,7 +24,12 @@ def from_gkm(path: str | os.PathLike) -> Any:
     ----------
     path : path of the file
         ``....model.txt`` of LS-GKM (its six kernels, classification and regression), plain or gzip, or the ``.npz`` of
-        gkmsvm-lite (but for its centre weights, which are something else).
+        gkmsvm-lite (but for its centre weights, which are something else), or of gkmSVM ``..._svalpha.out`` or
+        ``..._svseq.fa``, side by side, or ``....gkmmodel``.
+    kernel : Kernel, its text, or None
+        Models of gkmSVM do not say with which kernel they were trained. None for its defaults, L = 10, K = 6, maxnmm =
+        3 and the truncated filter on both strands:
+        ``GappedKmer(10, 6, True, 'dna', filter='truncated', max_mismatches=3).normalized()``.
 
     Returns
     -------
@@ -35,7 +43,13 @@ def from_gkm(path: str | os.PathLike) -> Any:
     """
     from . import MKLClassifier, MKLRegressor
 
-    found = read_gkm_model(path)
+    kernel = parse(kernel) if isinstance(kernel, str) else kernel
+    if is_pair(path):
+        found = read_pair(path, kernel)
+    elif kernel is None:
+        found = read_gkm_model(path)
+    else:
+        raise InputError(f"{os.fspath(path)!r} names its kernel itself; kernel= is for the models of gkmSVM for R.")
     model: Any = (MKLRegressor if found.classes is None else MKLClassifier)(found.kernel, norm="fixed", scaling=None)
     support = as_views(found.sequences)
     if found.classes is not None:

@@ -71,6 +71,8 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         tol: float = 1e-3,
         max_iter: int = 1000,
         max_seconds: float | None = None,
+        cv: Any = 5,
+        scoring: Any = None,
         warm_start: bool = False,
         memory: Any = None,
         random_state: Any = None,
@@ -91,6 +93,8 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
+        self.cv = cv
+        self.scoring = scoring
         self.warm_start = warm_start
         self.memory = memory
         self.random_state = random_state
@@ -103,6 +107,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         y: Any,
         sample_weight: Any = None,
         *,
+        groups: Any = None,
         checkpoint: Any = None,
         callback: Callback | None = None,
         engine: Any = None,
@@ -114,6 +119,8 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         name = getattr(y, "name", None)  # of a series; a table may have a column of that name
         y = check_numbers(y, len(views), several=True)
         weight = check_sample_weight(sample_weight, len(views))
+        if self._searches():
+            self._search(views, y, weight, groups, callback)
         C = check_costs(self._cost() * weight)
         self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
         units = [self._units_of(column, weight) for column in _columns(y)]

@@ -17,7 +17,7 @@ from ..memory import budget_bytes
 from ..mkl.alignment import Pairs
 from ..parallel import blas_threads, blocks, count_jobs
 from ..validation import check_X
-from .base import learned_expression
+from .expressions import learned_expression
 from .tags import input_tags
 
 #: How the terms are weighed.

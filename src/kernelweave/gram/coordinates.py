@@ -239,6 +239,7 @@ class TableCoordinates(Coordinates):
 
     def __init__(self, gram: DenseFeatureGram, rows: np.ndarray) -> None:
         self.gram, self.rows = gram, np.asarray(rows, dtype=np.int64)
+        self._table, self._which = gram.embedding.placed(self.rows)
 
     def at(self, weights: np.ndarray) -> Descent:
         from .._fast.coordinate import nothing, stored
@@ -246,7 +247,7 @@ class TableCoordinates(Coordinates):
         scales, embedding = self.gram.column_scales(weights), self.gram.embedding
         vector = np.vstack([np.zeros(embedding.size), scales])
         n, diag = len(self.rows), np.empty(len(self.rows))
-        space = nothing(n)._replace(table=embedding.table, which=self.rows, vector=vector)
+        space = nothing(n)._replace(table=self._table, which=self._which, vector=vector)
         for part in _bursts(n):
             stored(space, *part, diag)
         return Descent((space,), diag, np.zeros(n), (Middle(space, embedding.middle),))

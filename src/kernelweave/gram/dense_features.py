@@ -15,6 +15,7 @@ from .coordinates import Coordinates, TableCoordinates
 from .embedding import Embedding, Vectors, embedding_sizes
 from .offer import NO_MATRIX, SPARE_BYTES, Bytes, Held, Offer, Room
 from .prepared import Prepared, PreparedGram
+from .sharded_embedding import embedding_of
 
 #: Double precision is taken where the table is at most this part of the budget.
 ROOMY = 0.25
@@ -53,7 +54,7 @@ class DenseFeatureGram(Gram):
         super().__init__(terms, X, factors)
         self.n_jobs = n_jobs
         #: Features of these terms, and perhaps of others; `which` says where each term is among those.
-        self.embedding = Embedding(terms, X, dtype, n_jobs) if embedding is None else embedding
+        self.embedding = embedding_of(terms, X, dtype, n_jobs) if embedding is None else embedding
         self.which = list(range(self.n_terms)) if which is None else list(which)
 
         single = tuple(range(self.n_terms)) if np.dtype(self.embedding.dtype) == np.float32 else ()
@@ -125,7 +126,7 @@ class DenseFeatureGram(Gram):
 
     def _each(self, coef: np.ndarray) -> np.ndarray:
         normals, c = self.embedding.normals(coef), coef.shape[1]
-        if self.n_terms > FEW_TERMS:
+        if self.n_terms > FEW_TERMS and self.embedding.nbytes:  # and it is here
             return self._each_by_columns(normals)
         apart = np.zeros((self.embedding.size, self.n_terms * c))
         for m, f in enumerate(self.factors):

@@ -62,7 +62,8 @@ class Vectors:
 
     def some(self, rows: np.ndarray) -> Factor:
         """Return some of the samples."""
-        return Factor(self.embedding.table[rows] * self.roots)
+        table, places = self.embedding.placed(rows)
+        return Factor(table[places] * self.roots)
 
     def rows(self, whole: bool) -> np.ndarray:
         """Return the vectors of all samples, with their middle where whole, but for columns that weigh nothing."""
@@ -113,16 +114,25 @@ class Embedding:
     ----------
     terms : kernels with `embedding_sizes`
     dtype : np.float64 or np.float32
+    middle : array of shape (size,), optional
+        What is taken off, where it is known already.
     """
 
-    def __init__(self, terms: Sequence[Kernel], X: Views, dtype: type = np.float64, n_jobs: int = 1) -> None:
+    def __init__(
+        self,
+        terms: Sequence[Kernel],
+        X: Views,
+        dtype: type = np.float64,
+        n_jobs: int = 1,
+        middle: np.ndarray | None = None,
+    ) -> None:
         self.terms, self.X, self.dtype, self.n_jobs = tuple(terms), X, dtype, n_jobs
         self.pieces = [pieces(term, X) for term in self.terms]
         sizes = [sum(embedding_sizes(term, X) or []) for term in self.terms]
         #: Where the columns of every term begin, and where they end.
         self.starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
         self._table: np.ndarray | None = None
-        self._middle: np.ndarray | None = None
+        self._middle = middle
 
     @property
     def size(self) -> int:
@@ -209,6 +219,10 @@ class Embedding:
         """Return φ of some of the samples, made anew."""
         some = self.X.rows(rows)
         return np.hstack([self.of(m, some) for m in range(len(self.terms))])
+
+    def placed(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a table that holds φ less its middle of some samples, and where they are in it."""
+        return self.table, rows
 
     def taken(self, rows: np.ndarray) -> np.ndarray:
         """Return φ of some of the samples, (len(rows), size), in double precision."""

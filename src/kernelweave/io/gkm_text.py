@@ -62,7 +62,7 @@ def read_gkm_model(path: str | os.PathLike) -> GkmModel:
     try:
         if zipfile.is_zipfile(path):
             return _from_arrays(name)
-        with _opened(name) as lines:
+        with opened_text(name) as lines:
             return _from_text(lines)
     except ModelFormatError as error:
         raise ModelFormatError(f"{name!r} {error}") from None
@@ -78,13 +78,14 @@ def looks_like_gkm(path: str | os.PathLike) -> bool:
     if zipfile.is_zipfile(path):
         return name.endswith(".npz")
     try:
-        with _opened(name) as lines:
+        with opened_text(name) as lines:
             return lines.read(9) == "svm_type "
     except (*DAMAGED, OSError):
         return False
 
 
-def _opened(name: str) -> Any:
+def opened_text(name: str) -> Any:
+    """Open a text of ASCII letters, plain or gzip."""
     with open(name, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     return gzip.open(name, "rt", encoding="ascii") if packed else open(name, encoding="ascii")
@@ -103,8 +104,8 @@ def _from_text(lines: Any) -> GkmModel:
         words = line.split()
         if len(words) != 2:
             raise ModelFormatError(f"is damaged: line {number} is not a coefficient and a sequence.")
-        coef.append(_number(words[0], f"line {number}"))
-        sequences.append(_letters(words[1], f"line {number}"))
+        coef.append(number_of(words[0], f"line {number}"))
+        sequences.append(letters_of(words[1], f"line {number}"))
         if len(coef) > MAX_SUPPORT:
             raise ModelFormatError(f"has more than {MAX_SUPPORT:,} support sequences.")
     if (total := int(_numbers(head, "total_sv")[0])) != len(coef):
@@ -170,7 +171,7 @@ def _kernel(head: dict[str, str], divided: bool = True) -> Kernel:
 def _numbers(head: dict[str, str], name: str) -> list[float]:
     if name not in head:
         raise ModelFormatError(f"is damaged: its header has no {name}.")
-    return [_number(word, name) for word in head[name].split()]
+    return [number_of(word, name) for word in head[name].split()]
 
 
 def _whole(head: dict[str, str], name: str, least: int) -> int:
@@ -187,7 +188,8 @@ def _labels(head: dict[str, str]) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def _number(word: str, where: str) -> float:
+def number_of(word: str, where: str) -> float:
+    """Return a finite number that a file has as text."""
     try:
         value = float(word)
     except ValueError:
@@ -197,7 +199,8 @@ def _number(word: str, where: str) -> float:
     return value
 
 
-def _letters(word: str, where: str) -> str:
+def letters_of(word: str, where: str) -> str:
+    """Return a sequence of a file in capitals, letters other than A, C, G and T as A."""
     if not word.isalpha():
         raise ModelFormatError(f"is damaged: {word[:40]!r} in {where} is not a sequence.")
     return _OTHER.sub("A", word.upper())

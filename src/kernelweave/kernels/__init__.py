@@ -12,6 +12,7 @@ from .expression import as_kernel, parse
 from .gapped import GappedKmer
 from .gaussian import Gaussian
 from .identity import Identity
+from .if_missing import IfMissing
 from .low_rank import LowRank
 from .matern import Matern
 from .mismatch import Mismatch
@@ -64,6 +65,7 @@ __all__ = [
     "GappedKmer",
     "Gaussian",
     "Identity",
+    "IfMissing",
     "Kernel",
     "Laplacian",
     "Linear",

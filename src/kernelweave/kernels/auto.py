@@ -21,13 +21,15 @@ from .look import Look, look_at, look_at_matrix
 from .ordinal import Ordinal
 from .periodic import Periodic
 from .spectrum import Spectrum
-from .vectors import RBF, Linear
+from .vectors import RBF, Laplacian, Linear
 from .weighted_degree import WeightedDegree
 from .words import BagOfWords
 from .wrappers import Frozen, per_feature
 
 #: Widths of the joint kernels on d columns of spread 1: each is gamma · d.
 WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+#: Widths of the joint kernels with a kink, `Laplacian`, on the same columns: for what jumps, as trees see it.
+KINKED_WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 #: Widths of the kernels on single columns, for up to so many of them; above, there are none.
 COLUMN_WIDTHS = {16: (0.1, 1.0, 10.0), 34: (0.3, 3.0)}
 #: Above this many columns, all are seen in one common unit.
@@ -168,6 +170,7 @@ class _Chooser:
         terms: list[Kernel] = [RBF(_rounded(width / d)) for width in widths]
         if self.several:
             terms.append(Linear())
+            terms += [Laplacian(_rounded(width / d)) for width in KINKED_WIDTHS[: max(0, most - len(terms))]]
             single = next((own for top, own in COLUMN_WIDTHS.items() if 1 < d <= top), ())
             terms += [per_feature(RBF(width)) for width in single[: max(0, most - len(terms)) // d]]
         return [term.standardized(missing=missing) for term in terms]

@@ -17,7 +17,9 @@ RIDGES = np.logspace(-5, 2, 15)
 #: Samples by which weights are chosen, and then the ridge: of more of them an even choice is taken.
 FIRST_SAMPLES, MORE_SAMPLES = 800, 2000
 #: Up to this many terms each is tried alone; of more, the first ones.
-MAX_ALONE = 10
+MAX_ALONE = 15
+#: How many of the next best weights are tried together with the best ones.
+N_MIXED = 5
 #: What `TwoStage` tries. Pairs of a sample with itself count, and no ridge goes by the number of samples, so that a
 #: weight of 2 is the same as being there twice.
 FIRST_STAGES = (
@@ -59,16 +61,27 @@ def choose_by_leaving_out(problem: Problem, share: np.ndarray, weights_too: bool
         `TwoStage`; else all are alike.
     """
     some = even_choice(problem.gram.n, FIRST_SAMPLES)
-    best: Choice | None = None
+    tried: list[Choice] = []
     for how, weights in weighings(problem) if weights_too else [alike(problem)]:
-        found = _best_ridge(problem, share, how, weights, some)
-        best = found if best is None or found.missed < best.missed else best
+        tried.append(_best_ridge(problem, share, how, weights, some))
         if clock.now() > problem.deadline:
             break
-    assert best is not None
+    best = _mixed(problem, share, tried, some)
     more = even_choice(problem.gram.n, MORE_SAMPLES)
     late = len(more) == len(some) or clock.now() > problem.deadline
     return best if late else _best_ridge(problem, share, best.how, best.weights, more)
+
+
+def _mixed(problem: Problem, share: np.ndarray, tried: list[Choice], some: np.ndarray) -> Choice:
+    """Return the best of what was tried, or of its mean with one of those that come next."""
+    best, *others = sorted(tried, key=lambda choice: choice.missed)
+    found = [best]
+    for other in others[:N_MIXED]:
+        if clock.now() > problem.deadline:
+            break
+        weights = 0.5 * (best.weights + other.weights)
+        found.append(_best_ridge(problem, share, f"{best.how} with {other.how}", weights, some))
+    return min(found, key=lambda choice: choice.missed)
 
 
 def alike(problem: Problem) -> tuple[str, np.ndarray]:
@@ -111,7 +124,7 @@ def _best_ridge(problem: Problem, share: np.ndarray, how: str, weights: np.ndarr
 
 
 def missed_on_a_path(
-    K: np.ndarray, Y: np.ndarray, share: np.ndarray, at: np.ndarray | None = None
+    K: np.ndarray, Y: np.ndarray, share: np.ndarray, at: np.ndarray | None = None, ridges: np.ndarray = RIDGES
 ) -> Iterator[np.ndarray]:
     """Yield, for every ridge, Y minus predictions of ridge regressions with an intercept that do not know the sample.
 
@@ -125,6 +138,7 @@ def missed_on_a_path(
     Y : array of shape (n, n_machines)
     share : how much every sample counts, above 0
     at : numbers of the samples that are left out in turn; None for all
+    ridges : what is tried
     """
     at = np.arange(len(K)) if at is None else at
     root = np.sqrt(share)
@@ -134,7 +148,7 @@ def missed_on_a_path(
     rotated, ones = vectors.T @ Y, vectors.sum(axis=0)
     own_vectors, own_share = vectors[at], share[at]
     squares, count = own_vectors**2, np.maximum(own_share, 1.0)
-    for ridge in RIDGES:
+    for ridge in ridges:
         inverse = 1.0 / (values + ridge)
         one = vectors @ (inverse * ones)
         coef = own_vectors @ (inverse[:, None] * rotated) - np.outer(one[at], (one @ Y) / one.sum())

@@ -15,7 +15,9 @@ from .problem import Problem
 #: targets not every sample is left out in turn; all are learned from all the same.
 JUDGED, LEAST_JUDGED = 400_000, 400
 #: Samples that the weights of single targets are guessed from, and how many groups of targets with like ones are made.
-GUESS_SAMPLES, N_GROUPS = 400, 16
+GUESS_SAMPLES, N_GROUPS = 1000, 32
+#: Bytes of the matrices that they are guessed from: of more terms, fewer samples.
+GUESS_BYTES = 2**28
 #: Penalty on the guessed weights, as a share of the largest eigenvalue of the terms' products.
 GUESS_RIDGE = 3e-2
 
@@ -36,10 +38,12 @@ def choose_for_each(problem: Problem, share: np.ndarray, weights_too: bool, own_
         Whether every machine chooses for itself: also among weights that were guessed for groups of machines.
         Else they share the weights under which the sum of what they miss is least.
     """
+    # with weights of their own, machines differ in those already: a step of ten is enough for the ridge
+    ridges = RIDGES[::2] if own_weights else RIDGES
     some, tried, found = even_choice(problem.gram.n, FIRST_SAMPLES), [], []
     for how, weights in _weighings(problem, share, own_weights) if weights_too else [alike(problem)]:
         tried.append((how, weights))
-        found.append(_mean_squares(problem, share, weights, some))
+        found.append(_mean_squares(problem, share, weights, some, ridges))
         if clock.now() > problem.deadline:
             break
     errors = np.array(found)  # by weights, ridge and machine
@@ -52,22 +56,27 @@ def choose_for_each(problem: Problem, share: np.ndarray, weights_too: bool, own_
         at = errors[number][:, own]
         # a further decomposition for each of many sets of weights would cost more than it brings
         if not own_weights and len(more) > len(some) and clock.now() <= problem.deadline:
-            at = _mean_squares(problem, share, weights, more, own)
+            at = _mean_squares(problem, share, weights, more, ridges, own)
         for machine, column in zip(own, at.T, strict=True):
             best = int(column.argmin())
-            out[machine] = Choice(how, weights, float(RIDGES[best]), float(np.sqrt(column[best])))
+            out[machine] = Choice(how, weights, float(ridges[best]), float(np.sqrt(column[best])))
     return [choice for choice in out if choice is not None]
 
 
 def _mean_squares(
-    problem: Problem, share: np.ndarray, weights: np.ndarray, some: np.ndarray, machines: np.ndarray | None = None
+    problem: Problem,
+    share: np.ndarray,
+    weights: np.ndarray,
+    some: np.ndarray,
+    ridges: np.ndarray,
+    machines: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the mean square that is missed by every ridge and machine: (n_ridges, n_machines)."""
     chosen = range(len(problem.machines)) if machines is None else machines
     Y = np.column_stack([problem.machines[number].y[some] for number in chosen])
     K, share = problem.gram.block(some, some, weights), share[some]
     at = even_choice(len(some), max(LEAST_JUDGED, JUDGED // Y.shape[1]))
-    return np.array([share[at] @ missed**2 / share[at].sum() for missed in missed_on_a_path(K, Y, share, at)])
+    return np.array([share[at] @ missed**2 / share[at].sum() for missed in missed_on_a_path(K, Y, share, at, ridges)])
 
 
 def _weighings(problem: Problem, share: np.ndarray, own: bool) -> Iterator[tuple[str, np.ndarray]]:
@@ -83,7 +92,8 @@ def guessed_weights(problem: Problem, share: np.ndarray) -> np.ndarray:
     For every target, w ≥ 0 minimises ‖y y' − Σ_m w_m K_m‖² + ridge ‖w‖² over some samples, with centred y and K_m, as
     stage one of `TwoStage` does; these are then put into groups by their shares of the sum.
     """
-    some = even_choice(problem.gram.n, GUESS_SAMPLES)
+    room = int((GUESS_BYTES / (8 * problem.gram.n_terms)) ** 0.5)
+    some = even_choice(problem.gram.n, max(100, min(GUESS_SAMPLES, room)))
     p = share[some] / share[some].sum()
     Y = np.column_stack([machine.y[some] for machine in problem.machines])
     root = np.sqrt(p)[:, None]

@@ -40,7 +40,8 @@ def certificate_section(context: Context) -> Section:
         said += " The weights were chosen in a first stage; the proof is for the machine at these weights."
     bounds = _bounds_plot(ways[0]) if len(ways) == 1 and len(ways[0]) > 1 else None
     gaps = _gap_plot(ways, model) if ways and max(map(len, ways)) > 1 else None
-    grid = tag("div", bounds, gaps, class_="grid") if gaps else None
+    path = _path_plot(model) if len(getattr(model, "cv_results_", {}).get("C", ())) > 1 else None
+    grid = tag("div", bounds, gaps, path, class_="grid") if gaps or path else None
     return section("certificate", "Certificate and convergence", tag("p", said), shown, grid)
 
 
@@ -84,6 +85,18 @@ def _gap_plot(ways: list[Trajectory], model: Any) -> Html:
         tip, name = "step {0}\ngap {1}\nafter {2} s", "" if several else "reached"
         lead = class_names(model)[c] if several else None
         plot.line(way.iteration[at], way.gap[at], f"c{c % 8}", tip=tip, values=values, name=name, lead=lead)
+    return plot.html()
+
+
+def _path_plot(model: Any) -> Html:
+    """Return the scores of samples left out by folds over C, with the deviation of the folds on either side."""
+    C, mean, spread = (model.cv_results_[name] for name in ("C", "mean_test_score", "std_test_score"))
+    y = Axis.around(np.concatenate([mean - spread, mean + spread]), "score of samples left out")
+    plot = Plot(Axis.around(C, "C, the cost of errors", log=True), y, "Scores over C, by folds")
+    plot.rule((model.C_, model.C_), (y.low, y.high), name=f"taken: C = {number(model.C_)}")
+    for name, values, series in (("mean", mean, "c0"), ("mean − deviation", mean - spread, "other")):
+        shown = [[number(c), number(value, 4)] for c, value in zip(C, values, strict=True)]
+        plot.line(C, values, series, tip=f"C {{0}}\n{name} {{1}}", values=shown, name=name)
     return plot.html()
 
 

@@ -49,6 +49,12 @@ def best_f1(table: np.ndarray) -> int:
     return int(np.argmax(2 * tp / np.maximum(2 * tp + fp + fn, 1)))
 
 
+def reaching(share: float, reached: np.ndarray, other: np.ndarray) -> int | None:
+    """Return where `reached` is at least `share`, and of these places the one where `other` is highest; or None."""
+    there = np.flatnonzero(reached >= share)
+    return int(there[np.argmax(other[there])]) if len(there) else None
+
+
 def confusion(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> np.ndarray:
     """Return how often class i (row) was called j (column)."""
     return np.bincount(y * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, n_classes)

@@ -15,6 +15,8 @@ from .svg import Axis, Plot, histogram
 
 #: Bars of a histogram.
 BINS = 40
+#: Shares that a precision or a recall may be wanted to reach.
+WANTED = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
 def binary(context: Context) -> list[Html]:
@@ -27,7 +29,7 @@ def binary(context: Context) -> list[Html]:
     found = [(samples, curves_of(_positive(samples), samples.decision)) for samples in labelled]
     roc = roc_plot([(samples.label, samples.series, curves) for samples, curves in found], "ROC curve")
     grid = tag("div", roc, _pr_plot(found), _histogram(context, thresholds), class_="grid")
-    return [_scores(found), _panel(context, labelled, thresholds, zero, grid)]
+    return [_scores(found), _panel(context, labelled, thresholds, zero, grid), _wanted(*found[-1])]
 
 
 def _positive(samples: Samples) -> np.ndarray:
@@ -45,6 +47,25 @@ def _scores(found: list[tuple[Samples, Curves]]) -> Html:
         rows.append([cell(samples.label), *sizes, *(cell(decimals(v, 4), repr(v), numeric=True) for v in figures)])
     head = [("samples", False), ("number", True), ("positive", True), ("area under ROC", True)]
     return table([*head, ("average precision", True), ("accuracy", True)], rows, label="scores")
+
+
+def _wanted(samples: Samples, curves: Curves) -> Html:
+    """Return the thresholds that reach a precision with the most recall, and a recall with the most precision."""
+    rows, pair = [], (curves.precision, curves.recall)
+    for name, (reached, other) in {"precision": pair, "recall": pair[::-1]}.items():
+        for share in WANTED:
+            best = measures.reaching(share, np.where(curves.tp > 0, reached, 0.0), other)
+            found = [np.nan] * 3 if best is None else [curves.thresholds[best], pair[0][best], pair[1][best]]
+            shown = ["–" if best is None else number(found[0], 4), *(percent(value) for value in found[1:])]
+            cells = (cell(text, repr(float(v)), numeric=True) for text, v in zip(shown, found, strict=True))
+            rows.append([cell(f"{name} of {percent(share, 0)}"), *cells])
+    head = [(f"wanted, {samples.label} samples", False), ("threshold", True), ("precision", True), ("recall", True)]
+    said = (
+        "Samples with a decision value above the threshold are called positive. On other samples precision and recall "
+        "will differ a little; a dash stands where no threshold gets there."
+    )
+    shown_table = table(head, rows, label="thresholds")
+    return tag("div", tag("h3", "Thresholds for what is wanted"), shown_table, tag("p", said, class_="note"))
 
 
 # -- plots -------------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from .curves import CurvesDisplay
 from .embedding import EmbeddingDisplay
 from .logo import SequenceLogoDisplay
 from .maps import KmerMapDisplay, MutationMapDisplay, PositionImportanceDisplay
+from .path import PathDisplay
 from .stability import StabilityDisplay
 from .weights import KernelWeightsDisplay
 
@@ -20,6 +21,7 @@ __all__ = [
     "KernelWeightsDisplay",
     "KmerMapDisplay",
     "MutationMapDisplay",
+    "PathDisplay",
     "PositionImportanceDisplay",
     "SequenceLogoDisplay",
     "StabilityDisplay",

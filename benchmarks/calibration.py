@@ -1,0 +1,108 @@
+"""Probabilities: MKLClassifier(probability=True) beside CalibratedClassifierCV(SVC()), in one run.
+
+python benchmarks/calibration.py             prints the table, and writes it into docs/howto/tables.md
+python benchmarks/calibration.py liver pima  these sets only; the others stay as they are
+
+Five folds; probabilities of the samples left out. The expected calibration error is the mean distance of
+the probability of the class that was said from how often that was right, over ten bins, by the samples in each.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn import datasets
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from kernelweave import MKLClassifier
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("KERNELWEAVE_DATA", ROOT.parent / "shared" / "data"))
+PAGE = ROOT / "docs" / "howto" / "tables.md"
+MARKS = "<!-- calibration -->", "<!-- end of calibration -->"
+N_FOLDS, N_BINS = 5, 10
+FILES = {"ionosphere": "uci_ionosphere", "liver": "uci_liver", "pima": "uci_pima", "sonar": "uci_sonar"}
+SETS = (*FILES, "breast cancer")
+WAYS: dict[str, Callable[[], Any]] = {
+    "MKLClassifier(probability=True)": lambda: MKLClassifier(probability=True),
+    "CalibratedClassifierCV(SVC())": lambda: CalibratedClassifierCV(make_pipeline(StandardScaler(), SVC())),
+}
+
+
+def read(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return a set; None where it is not there."""
+    import pandas as pd
+
+    if name not in FILES:
+        return datasets.load_breast_cancer(return_X_y=True)
+    path = DATA / FILES[name] / "data.csv"
+    if not path.exists():
+        return None
+    table = pd.read_csv(path)
+    return table.drop(columns="y").to_numpy(dtype=np.float64), table["y"].to_numpy()
+
+
+def calibration_error(p: np.ndarray, right: np.ndarray) -> float:
+    """Return Σ_b n_b / n |mean p − mean right| over bins of equal width."""
+    bins = np.minimum((p * N_BINS).astype(int), N_BINS - 1)
+    n = np.bincount(bins, minlength=N_BINS)
+    off = np.bincount(bins, p, N_BINS) - np.bincount(bins, right, N_BINS)
+    return float(np.abs(off).sum() / n.sum())
+
+
+def measure(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, float, float]]:
+    """Return calibration error, log loss and CPU seconds of a fit for every way."""
+    out = {}
+    for label, make in WAYS.items():
+        p, seconds = np.empty((len(y), len(np.unique(y)))), 0.0
+        for train, test in StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(X, y):
+            started = time.process_time()
+            model = make().fit(X[train], y[train])
+            seconds += time.process_time() - started
+            p[test] = model.predict_proba(X[test])
+        said = np.unique(y)[p.argmax(axis=1)]
+        out[label] = calibration_error(p.max(axis=1), said == y), float(log_loss(y, p)), seconds / N_FOLDS
+    return out
+
+
+def write(name: str, line: str) -> None:
+    """Put the line of a set into the page, in place of what it had for it."""
+    title = "| data | samples | " + " | ".join(f"`{way}`" for way in WAYS) + " |"
+    head, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
+    body, tail = rest.split(MARKS[1])
+    old = [row for row in body.splitlines() if row.startswith("| ") and row != title]
+    rows = [row for row in old if not row.startswith(f"| {name} |")] + [line]
+    text = "\n".join([title, "|---|---|" + "---|" * len(WAYS), *rows])
+    PAGE.write_text(f"{head}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{tail}", encoding="utf-8")
+
+
+def main(names: list[str]) -> None:
+    """Measure, print, and write the page, a set at a time."""
+    for name in names or SETS:
+        data = read(name)
+        if data is None:
+            print(f"{name}: not there")
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = measure(*data)
+        cells = [f"{error:.3f}, {loss:.3f} ({seconds:.2g} s)" for error, loss, seconds in found.values()]
+        line = f"| {name} | {len(data[1]):,} | " + " | ".join(cells) + " |"
+        print(line, flush=True)
+        write(name, line)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,217 @@
+"""Several machines, on one: python benchmarks/cluster.py [part ...] [--rows N].
+
+The same shards on two threads of this process and on two Dask workers of one thread each, by the loopback interface.
+Weighted degree kernel of degree 20 on windows of 141 letters, normalised, C = 1, certified to a relative gap of 1e-3.
+
+    windows     a million windows of the C. elegans genome (or --rows), threads and workers; needs KERNELWEAVE_DATA
+    acceptor    100,000 C. elegans acceptor sites, likewise
+    synthetic   as many windows from `make_splice_sites`; no files needed
+    lost        the fit on workers once more, one of them killed in the middle
+    limit       the fit on workers whose memory limit is smaller than what the files and a process take together
+
+What every fit prints last is its cost model: bytes and seconds of its rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from large_scale import CACHE, peak, prepare
+
+#: Cores of two machines are cores of one here, and both fits have two.
+WORKERS = 2
+#: Fits of each kind; the quickest counts.
+TURNS = 2
+
+
+@contextmanager
+def workers(memory_limit: Any = 0) -> Any:
+    """Yield a client of two workers, processes of one thread each."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    options = {"processes": True, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    options |= {"threads_per_worker": 1, "memory_limit": memory_limit}
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
+        LocalCluster(n_workers=WORKERS, **options) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def samples(name: str, rows: int) -> tuple[Any, np.ndarray] | None:
+    """Return the windows as eight shards, and their labels; None where the source is absent."""
+    from kernelweave import Shards
+    from kernelweave.sequences import SequenceSet
+
+    whole = prepare(f"{name}-{rows}")
+    if whole is None:
+        return None
+    y = np.load(whole.with_suffix(".labels.npy"))
+    if not list(CACHE.glob(f"{whole.stem}.[0-9][0-9].kwseq")):
+        Shards.write(SequenceSet.open(whole), whole, 8)
+    return Shards.open(str(whole.with_suffix(".[0-9][0-9].kwseq"))), y
+
+
+def fit(X: Any, y: np.ndarray, engine: Any, callback: Any = None) -> tuple[Any, float, float]:
+    """Return a model, the seconds that it took once everything was compiled, and those of all processors together."""
+    from kernelweave import MKLClassifier, WeightedDegree
+
+    kernel = WeightedDegree(degree=20).normalized()
+    model = MKLClassifier(kernel, C=1, norm="fixed", scaling=None, n_jobs=WORKERS)
+    started, used = time.perf_counter(), processors(engine)
+    model.fit(X, y, engine=engine, callback=callback)
+    return model, time.perf_counter() - started, processors(engine) - used
+
+
+def processors(engine: Any) -> float:
+    """Return the seconds of processor time that the master and its workers have used."""
+    own = time.process_time()
+    return own + (sum(engine.client.run(time.process_time).values()) if hasattr(engine, "client") else 0.0)
+
+
+def say(name: str, model: Any, seconds: float, used: float, memory: str = "") -> None:
+    """Print one line about a fit."""
+    print(
+        f"    {name:<20} {seconds:7.1f} s ({used:.1f} CPU)  objective {model.objective_:.4f}  dual "
+        f"{model.lower_bound_:.4f}  gap {model.gap_:.1e}  {len(model.support_):,} support  {memory}",
+        flush=True,
+    )
+
+
+def memory_of(client: Any) -> str:
+    """Return the peak memory of the workers."""
+    found = client.run(peak)
+    return f"workers at most {max(found.values()):.2f} GB"
+
+
+def say_rounds(engine: Any) -> None:
+    """Print what rounds cost: bytes of a task, how often it was sent, seconds."""
+    for told in engine.history:
+        print(
+            f"      {told['task']:<10} {told['shards']:3} shards {told['bytes'] / 1e6:8.2f} MB  sent {told['sent']:3} "
+            f"times  {told['seconds']:7.2f} s"
+        )
+
+
+def warm(X: Any, y: np.ndarray, engine: Any) -> None:
+    """Have every worker compile, or read, what the fit needs, and every shard in the memory of the system."""
+    from kernelweave import Shards
+
+    few = Shards(X.files[:1], rows=len(X.files[0]) // 8)
+    fit(few, y[: len(few)], engine)
+
+
+def compared(name: str, rows: int) -> None:
+    """Fit on threads and on workers, and print both."""
+    from kernelweave.cluster.dask_engine import DaskEngine
+
+    found = samples(name, rows)
+    if found is None:
+        return
+    X, y = found
+    with workers() as client:
+        engine = DaskEngine(client)
+        for one in ("threads:2", engine):
+            warm(X, y, one)
+        times, used = {}, {}
+        for turn in range(TURNS):
+            for one in ("threads:2", engine):
+                engine.history.clear()
+                model, times[turn, one], used[turn, one] = fit(X, y, one)
+                said = f"master at most {peak():.2f} GB" + ("" if one == "threads:2" else f", {memory_of(client)}")
+                name = "two threads" if one == "threads:2" else "two workers"
+                say(name, model, times[turn, one], used[turn, one], said)
+        say_rounds(engine)
+        for what, each in (("seconds", times), ("CPU seconds", used)):
+            threads, others = (min(each[turn, one] for turn in range(TURNS)) for one in ("threads:2", engine))
+            print(f"    workers take {others / threads:.2f} times the {what} of threads (<= 1.25)")
+
+
+def part_windows(rows: int) -> None:
+    compared("genome", rows)
+
+
+def part_acceptor(rows: int) -> None:
+    compared("acceptor", min(rows, 100_000))
+
+
+def part_synthetic(rows: int) -> None:
+    compared("synthetic", rows)
+
+
+def part_lost(rows: int) -> None:
+    from kernelweave.cluster.dask_engine import DaskEngine
+
+    found = samples("genome", rows) or samples("synthetic", rows)
+    if found is None:
+        return
+    X, y = found
+    with workers() as client:
+        engine = DaskEngine(client)
+        warm(X, y, engine)
+        plain, usual, used = fit(X, y, engine)
+        say("undisturbed", plain, usual, used)
+        pid, killed = next(iter(client.run(os.getpid).values())), []
+
+        def kill(entry: dict[str, Any]) -> None:
+            if not killed and entry["seconds"] > usual / 2:
+                killed.append(os.kill(pid, signal.SIGKILL))
+
+        engine.history.clear()
+        model, longer, used = fit(X, y, engine, kill)
+        say("one worker killed", model, longer, used)
+        assert killed, "the fit was over before the worker was killed"
+        same = np.array_equal(model.dual_coef_, plain.dual_coef_)
+        print(f"    the loss cost {longer - usual:.1f} s; the same bits: {same}")
+
+
+def part_limit(rows: int) -> None:
+    from kernelweave.cluster.dask_engine import DaskEngine
+
+    found = samples("genome", rows) or samples("synthetic", rows)
+    if found is None:
+        return
+    X, y = found
+    size = sum(os.path.getsize(file.path) for file in X.files)
+    with workers() as client:
+        warm(X, y, DaskEngine(client))
+        base = max(client.run(_resident).values())
+    limit = int(1.2 * base + 0.5 * size)  # a nanny ends a worker at 95 % of this
+    with workers(limit) as client:
+        engine, pids = DaskEngine(client), set(client.run(os.getpid).values())
+        model, seconds, used = fit(X, y, engine)
+        taken = f"{base / 1e6:.0f} MB when warm, files {size / 1e6:.0f} MB"
+        say(f"limit {limit / 1e6:.0f} MB", model, seconds, used, taken)
+        print(f"    workers that were ended: {len(pids - set(client.run(os.getpid).values()))} (0)")
+
+
+def _resident() -> int:
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) * 1024
+
+
+PARTS = {
+    "windows": part_windows,
+    "acceptor": part_acceptor,
+    "synthetic": part_synthetic,
+    "lost": part_lost,
+    "limit": part_limit,
+}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=["windows", "lost"], choices=[*PARTS, []])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    given = parser.parse_args()
+    for part in given.parts:
+        print(part, flush=True)
+        PARTS[part](given.rows)

@@ -1,0 +1,79 @@
+"""A cluster of two processes on this machine, and what can be done to it."""
+
+import os
+import signal
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import dask
+import distributed
+
+#: Seconds after which a test gives up waiting for workers.
+LONG = 90.0
+#: On a machine that is busy, a worker takes a while to come back; the cluster is not to take it for lost.
+CONFIG = {"distributed.deploy.lost-worker-timeout": "1h"}
+
+
+@contextmanager
+def two_workers(n_workers=2, **options):
+    """Yield a client of a cluster of processes, each with one thread, on the loopback interface."""
+    given = {"processes": True, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50, **options}
+    with (
+        dask.config.set(CONFIG),
+        distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, **given) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+class Workers:
+    """The processes of a cluster: `kernelweave.testing.engines.Faults`."""
+
+    def __init__(self, client, n=2):
+        self.client, self.n, self.stopped = client, n, []
+
+    def pids(self):
+        """Return the processes of workers that the scheduler knows."""
+        known, nannies = self.client.nthreads(), self.client.cluster.workers.values()
+        return {nanny.worker_address: nanny.pid for nanny in nannies if nanny.worker_address in known}
+
+    def one(self):
+        """Return the process of one worker, the first by its address: no round prefers it."""
+        return min(self.pids().items())[1]
+
+    def kill(self):
+        os.kill(self.one(), signal.SIGKILL)
+
+    def stop(self):
+        self.stopped.append(self.one())
+        os.kill(self.stopped[-1], signal.SIGSTOP)
+
+    def go_on(self):
+        for pid in self.stopped:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        self.stopped.clear()
+
+    def forget(self):
+        from kernelweave.cluster.work import forget
+
+        self.client.run(forget)
+
+    def wait(self):
+        """Wait until as many workers answer as there were."""
+        self.go_on()
+        until = time.monotonic() + LONG
+        while len(self.pids()) != self.n:
+            assert time.monotonic() < until, "workers do not come back"
+            time.sleep(0.05)
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """Runs out of memory on one shard."""
+
+    def __call__(self, shard):
+        if shard.start == 1:
+            raise MemoryError("no more of it")
+        return shard.start
