@@ -7,7 +7,8 @@ length, else on counts of words of 1 to 4 letters (2 of proteins: also of the fi
 the best C of three (trees: the best number of leaves), by the same folds. Scores: the area under the precision-recall
 curve of two classes, the accuracy of several; processor seconds of all folds together, with all C.
 
-What was found is kept in benchmarks/results/presets.json; --write puts it into the table of docs/reference/command_line.md.
+What was found is kept in benchmarks/results/presets.json; --write puts it into the table of
+docs/reference/command_line.md.
 """
 
 from __future__ import annotations

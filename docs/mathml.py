@@ -9,6 +9,8 @@ from docutils.utils.math.latex2mathml import tex2mathml
 
 #: What docutils does not know, and what it knows it by.
 SAME = {
+    r"\\t?frac(\w)(\w)": r"\frac{\1}{\2}",  # \frac12 would be read as 12 over what follows
+    r"\\t?frac(\w)(?=\{)": r"\frac{\1}",
     r"\\[lr]Vert\b": r"\|",
     r"\\[lr]vert\b": "|",
     r"\\dots\b": r"\ldots",
@@ -20,7 +22,7 @@ SAME = {
 def converted(text: str, as_block: bool) -> str:
     """Return a formula as MathML."""
     for one, other in SAME.items():
-        text = re.sub(one, lambda _, other=other: other, text)
+        text = re.sub(one, lambda found, other=other: re.sub(r"\\([12])", lambda m: found[int(m[1])], other), text)
     return str(tex2mathml(text, as_block=as_block))
 
 
