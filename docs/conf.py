@@ -2,12 +2,14 @@
 
 import logging
 import runpy
+import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"
 
+sys.path.insert(0, str(HERE))  # for our own extension, mathml
 for maker in ("make_tables.py", "make_commands.py"):
     runpy.run_path(str(HERE / maker))["write"]()
 
@@ -20,9 +22,10 @@ author = "The kernelweave developers"
 copyright = "2026, The kernelweave developers"
 version = release = installed_version("kernelweave")
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "mathml"]
 exclude_patterns = ["_build", "**/*.ipynb", "gallery/**/*.py", "notebooks/**/*.py"]
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"kernelweave {version}"
 html_static_path = ["_static"]

@@ -215,3 +215,17 @@ def test_every_error_is_listed():
     for name, kind in vars(errors).items():
         if isinstance(kind, type) and kind.__module__ == errors.__name__:
             assert f"| `{name}` |" in page
+
+
+def test_formulas_are_read_as_they_are_meant():
+    pytest.importorskip("docutils", reason="the build of the documentation has it")
+    converted = load("mathml").converted
+    for short, long in {
+        r"\frac12 x": r"\frac{1}{2} x",
+        r"\tfrac1n x": r"\frac{1}{n} x",
+        r"\frac1{2C}": r"\frac{1}{2C}",
+        r"\lVert w\rVert": r"\|w\|",
+        r"\Big(x\Big)": "(x)",
+    }.items():
+        assert converted(short, True) == converted(long, True)
+    assert "<mn>12</mn>" not in converted(r"\frac12", True)
