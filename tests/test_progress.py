@@ -164,3 +164,17 @@ def test_long_iterations_get_a_line_now_and_then(capsys):
 
 def test_verbose_zero_is_nobody():
     assert printer(0) is None
+
+
+def test_compiling_and_steps_are_told_on_one_clock():
+    """What is compiled in the middle of a fit is told between the steps, not before the first one."""
+    from kernelweave.estimators.listeners import Listeners
+
+    told = []
+    listeners = Listeners(None, [told.append])
+    listeners.compiling("first.one")
+    listeners.progress = progress.FitProgress(listeners.callbacks, 1e-3, began=listeners.made)
+    listeners.progress.step({"iteration": 1, "upper": 1.0, "lower": 0.5, "gap": 0.5}, [])
+    listeners.compiling("second.one")
+    assert [entry["what"] for entry in told] == ["first.one", None, "second.one"]
+    assert [entry["seconds"] for entry in told] == sorted(entry["seconds"] for entry in told)

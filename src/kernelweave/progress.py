@@ -43,11 +43,15 @@ class FitProgress:
     tol : float
         The gap that the run aims at.
     n_problems : int
+    began : float, optional
+        When the fit began, on the clock of `time.monotonic`; now by default.
     """
 
-    def __init__(self, callbacks: Sequence[Callback], tol: float, n_problems: int = 1) -> None:
+    def __init__(
+        self, callbacks: Sequence[Callback], tol: float, n_problems: int = 1, began: float | None = None
+    ) -> None:
         self.callbacks, self.tol, self.n_problems = tuple(callbacks), tol, n_problems
-        self._began = time.monotonic()
+        self._began = time.monotonic() if began is None else began
         self._told = -math.inf
         self.begin(0, 1, False)
 

@@ -51,12 +51,12 @@ class Listeners:
     files: list[MappedFile] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
-        self._made = time.monotonic()
+        self.made = time.monotonic()
 
     def compiling(self, what: str) -> None:
         """Tell the callbacks what is compiled: it is done once per machine, and its time does not count."""
         for callback in self.callbacks:
-            callback(compiling(time.monotonic() - self._made, what))
+            callback(compiling(time.monotonic() - self.made, what))
 
     @contextmanager
     def on_engine(self) -> Iterator[None]:
@@ -74,7 +74,7 @@ class Listeners:
 
     def begin(self, model: Any, kernel: Kernel, X: Views, machines: Sequence[Machine], n_problems: int) -> None:
         """Start the clock, and open the checkpoint, which has to be of the same fit."""
-        self.progress = FitProgress(self.callbacks, model.tol, n_problems)
+        self.progress = FitProgress(self.callbacks, model.tol, n_problems, self.made)
         self.files = mapped_files(kernel, X)
         _warn_unused(kernel, X)
         if self.checkpoint is not None:
