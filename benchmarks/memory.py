@@ -91,7 +91,7 @@ def plans(n: int) -> dict[str, tuple[Any, Callable[[int], Any]]]:
     ample = 20 * square + 10**8  # words take some for few samples, too
     words, shifted = WeightedDegree(degree=12), WeightedDegree(degree=8, shift=3)
     lengths = Spectrum(k=4) + Spectrum(k=6) + Spectrum(k=8)
-    many = sum((RBF(0.01 * 1.02**i) for i in range(1, 300)), RBF(0.01))
+    many = sum(Linear() * RBF(0.01 * 1.02**i) for i in range(300))
     return {
         "tiles": (MKLClassifier(RBF(0.05), memory=square), numbers),
         "tiles, three terms": (MKLClassifier(tiled, memory=4 * square), numbers),

@@ -260,10 +260,10 @@ def _use_table(path: str, number: int) -> None:
 
 
 def _use_labels(path: str, number: int) -> None:
-    from kernelweave.cli.data import Reading, _label_table
+    from kernelweave.cli.data import Reading, label_table
     from kernelweave.io.tables import match_labels
 
-    ids, labels = _label_table(path, Reading())
+    ids, labels = label_table(path, Reading())
     match_labels([str(name) for name in ids][::-1], ids, labels)
 
 

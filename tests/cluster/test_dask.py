@@ -239,7 +239,8 @@ def test_a_large_task_goes_through_the_shared_folder_and_leaves_nothing(client, 
 
     monkeypatch.setattr(dask_engine._DaskRound, "_send", send)
     assert engine.map(Echo(3), described_shards(3), engine.next_version()) == [0, 3, 6]
-    assert seen == [True] * 3
+    assert len(seen) >= 3  # a worker that is slow to begin is asked again
+    assert all(seen)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -57,7 +57,7 @@ def test_the_choice_is_kept_and_said():
     assert any("was chosen by what is missed" in note for note in alone.notes_)
     given = MKLClassifier(RBF(0.5) + Linear()).fit(X, Y[:, 0] > 0)
     assert (given.C_, given.loss_) == (1.0, "hinge")
-    with pytest.raises(InputError, match='C must be a finite number > 0, or "auto"'):
+    with pytest.raises(InputError, match='C must be a finite number > 0, "auto", "cv", or a list'):
         MKLClassifier(RBF(0.5), C="best").fit(X, Y[:, 0] > 0)
 
 

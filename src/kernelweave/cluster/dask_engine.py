@@ -147,11 +147,11 @@ class DaskEngine(Engine):
         content = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
         digest = digest_of_task(content)
         if len(content) <= SMALL or self.directory is None:
-            return Parcel(digest, content)
+            return Parcel(digest, len(content), content)
         path = os.path.join(self.directory, f"kernelweave-{self._run}-{version}.task")
         with AtomicFile(path) as out:
             out.file.write(content)
-        return Parcel(digest, None, path)
+        return Parcel(digest, len(content), None, path)
 
     def key(self, ask: Ask) -> str:
         """Return the name of a try, which Dask has never seen: of the run, the round, the shard and the try."""
@@ -172,7 +172,7 @@ class _DaskRound:
         self.master = library_version()
         self.parcel = engine.parcel(task, version)
         self.path = self.parcel.path
-        self.n_bytes = len(self.parcel.content or b"") or os.path.getsize(str(self.path))
+        self.n_bytes = self.parcel.size
         self.n_sent = 0
         self.alone_since: float | None = None
         self.looked = 0.0
@@ -258,7 +258,8 @@ class _DaskRound:
         shard = self.shards[ask.number]
         if found.failed == "parcel":
             _log.warning("%s does not see %s; tasks travel by themselves", found.worker, self.parcel.path)
-            self.parcel = Parcel(self.parcel.digest, pickle.dumps(self.task, pickle.HIGHEST_PROTOCOL))
+            content = pickle.dumps(self.task, pickle.HIGHEST_PROTOCOL)
+            self.parcel = Parcel(self.parcel.digest, len(content), content)
             self._again(ask.number)
         elif found.failed == "version":
             raise EngineError(f"Refused: {found.why}. Install the same version everywhere.")

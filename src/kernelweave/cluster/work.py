@@ -29,6 +29,8 @@ class Parcel:
     """A task on its way: inside of itself, or in a file that all machines see."""
 
     digest: str
+    #: Bytes of the pickled task.
+    size: int
     content: bytes | None
     path: str | None = None
 

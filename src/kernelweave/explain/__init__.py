@@ -12,6 +12,7 @@ from .deltasvm import KmerWeights, kmer_weights, read_kmer_weights
 from .displays import (
     ConvergenceDisplay,
     CurvesDisplay,
+    EmbeddingDisplay,
     KernelWeightsDisplay,
     KmerMapDisplay,
     MutationMapDisplay,
@@ -36,6 +37,7 @@ __all__ = [
     "Contributions",
     "ConvergenceDisplay",
     "CurvesDisplay",
+    "EmbeddingDisplay",
     "Importance",
     "KernelWeightsDisplay",
     "KmerMapDisplay",

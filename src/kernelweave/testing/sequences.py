@@ -360,7 +360,9 @@ def _bad_targets_are_errors(estimator: Any) -> None:
     refuses(lambda: fitted(estimator, X[:-1], y), "inconsistent lengths")
     refuses(lambda: fitted(estimator, X, None), "no y", "y")
     refuses(lambda: fitted(estimator, X, np.where(np.arange(len(y)) == 3, np.nan, y)), "NaN in y")
-    refuses(lambda: fitted(estimator, X, np.column_stack([y, y])), "two columns of y")
+    if not get_tags(estimator).target_tags.multi_output:
+        refuses(lambda: fitted(estimator, X, np.column_stack([y, y])), "two columns of y")
+    refuses(lambda: fitted(estimator, X, np.repeat(y, 4).reshape(-1, 2, 2)), "a table of y for each sample")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = fitted(estimator, X, y[:, None])
