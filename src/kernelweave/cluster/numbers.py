@@ -19,7 +19,7 @@ SPREAD_ROWS = 10_000
 
 
 @dataclass(frozen=True)
-class NumberPiece:
+class NumberRows:
     """Some rows of one .npy file, by its name and the digest of these rows."""
 
     path: str
@@ -72,7 +72,7 @@ class NumberShards:
             raise InputError(f"Shards of numbers have the same columns; these have {sorted(widths)} of them.")
         self.ends = np.cumsum([len(file) for file in self._files])
         self.shape, self.ndim, self.dtype = (int(self.ends[-1]), widths.pop()), 2, self._files[0].dtype
-        self._pieces: dict[tuple[int, int], NumberPiece] = {}
+        self._pieces: dict[tuple[int, int], NumberRows] = {}
 
     @classmethod
     def open(cls, paths: str | os.PathLike | Sequence[str], rows: int | None = None) -> NumberShards:
@@ -100,13 +100,13 @@ class NumberShards:
         """Return the rows as samples."""
         return ArrayViews(self)
 
-    def piece(self, start: int, stop: int) -> NumberPiece:
+    def piece(self, start: int, stop: int) -> NumberRows:
         """Return the description of some rows, all of one file; their digest is taken once."""
         if (start, stop) not in self._pieces:
             number = int(np.searchsorted(self.ends, start, side="right"))
             first = int(self.ends[number]) - len(self._files[number])
             rows = self._files[number][start - first : stop - first]
-            described = NumberPiece(self.paths[number], _digest(np.asarray(rows)), start - first, stop - first)
+            described = NumberRows(self.paths[number], _digest(np.asarray(rows)), start - first, stop - first)
             self._pieces[start, stop] = described
         return self._pieces[start, stop]
 

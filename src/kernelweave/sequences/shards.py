@@ -26,7 +26,7 @@ MOST_OPENED = 256
 
 
 @dataclass(frozen=True)
-class Piece:
+class PackedRows:
     """Some rows of one packed file, by its name and the digest of its content: a few hundred bytes, never letters."""
 
     path: str
@@ -137,15 +137,15 @@ class Shards(SequenceSet):
         """Where every file ends, in rows."""
         return self._ends
 
-    def piece(self, start: int, stop: int) -> Piece:
+    def piece(self, start: int, stop: int) -> PackedRows:
         """Return the description of some rows, all of one file."""
         number = int(np.searchsorted(self._ends, start, side="right"))
         first, file = int(self._ends[number]) - len(self.files[number]), self.files[number]
-        return Piece(os.path.abspath(str(file.path)), digest_of(file), start - first, stop - first)
+        return PackedRows(os.path.abspath(str(file.path)), digest_of(file), start - first, stop - first)
 
     def __reduce__(self) -> tuple:
         # Unlike other sets, shards are where they are: what travels is what they are called.
-        described = [Piece(os.path.abspath(str(file.path)), digest_of(file), 0, len(file)) for file in self.files]
+        described = [PackedRows(os.path.abspath(str(file.path)), digest_of(file), 0, len(file)) for file in self.files]
         return _reopened, (described, self.rows_each)
 
     # -- the whole, for those who ask for it ----------------------------------------------------------------------
@@ -232,7 +232,7 @@ def sources_of(sequences: SequenceSet) -> list[MappedFile]:
     return [file.source for file in files if file.source is not None]
 
 
-def _reopened(described: Sequence[Piece], rows: int | None) -> Shards:
+def _reopened(described: Sequence[PackedRows], rows: int | None) -> Shards:
     for piece in described:
         piece.open()
     return Shards.open([piece.path for piece in described], rows)

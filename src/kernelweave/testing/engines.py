@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ..cluster import Engine, Shard
 from ..errors import EngineError, InputError
-from ..sequences.shards import Piece
+from ..sequences.shards import PackedRows
 
 #: Shards of a round, and seconds of a task that is slow.
 N_SHARDS, SLOW = 6, 0.3
@@ -65,7 +65,7 @@ class Fails:
 
 def described_shards(n: int) -> list[Shard]:
     """Return descriptions of files that are not there, for tasks that open none."""
-    return [Shard(i, i + 1, ((None, Piece(f"shard-{i}", f"digest-{i}", 0, 1)),)) for i in range(n)]
+    return [Shard(i, i + 1, ((None, PackedRows(f"shard-{i}", f"digest-{i}", 0, 1)),)) for i in range(n)]
 
 
 def check_engine(engine: Engine, faults: Faults | None = None) -> None:
