@@ -49,6 +49,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery", "notebooks"],
     "filename_pattern": r"(plot|notebook)_",
     "nested_sections": False,
+    "thumbnail_size": (640, 400),
     "download_all_examples": False,
     "write_computation_times": False,
 }
