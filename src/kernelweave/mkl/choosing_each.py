@@ -13,9 +13,11 @@ from .problem import Problem
 
 #: How many left-out errors are looked at, of all targets together, and of how many samples at the least: with many
 #: targets not every sample is left out in turn; all are learned from all the same.
-JUDGED, LEAST_JUDGED = 400_000, 400
+JUDGED, LEAST_JUDGED = 1_000_000, 400
 #: Samples that the weights of single targets are guessed from, and how many groups of targets with like ones are made.
-GUESS_SAMPLES, N_GROUPS = 1000, 32
+GUESS_SAMPLES, N_GROUPS = 2000, 32
+#: From so many targets on, those groups are all that is tried beside the plain sum.
+MANY_TARGETS = 100
 #: Bytes of the matrices that they are guessed from: of more terms, fewer samples.
 GUESS_BYTES = 2**28
 #: Penalty on the guessed weights, as a share of the largest eigenvalue of the terms' products.
@@ -80,7 +82,10 @@ def _mean_squares(
 
 
 def _weighings(problem: Problem, share: np.ndarray, own: bool) -> Iterator[tuple[str, np.ndarray]]:
-    yield from weighings(problem)
+    if own and len(problem.machines) >= MANY_TARGETS:
+        yield alike(problem)
+    else:
+        yield from weighings(problem)
     if own and problem.gram.n_terms > 1:
         for number, weights in enumerate(guessed_weights(problem, share)):
             yield f"weights of group {number} of the targets", weights
