@@ -228,7 +228,7 @@ def test_behind_a_gate_a_compiled_call_finishes_before_a_handler_raises(inside):
             seen.append(signal.getsignal(signal.SIGINT))
             signal.raise_signal(signal.SIGINT)
             after.append("went on")
-            raise TypeError("no number")
+            raise AttributeError("no number")  # of others Python 3.13 prints a report
 
     seen, after, heard = [], [], []
 

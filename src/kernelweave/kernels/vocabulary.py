@@ -281,7 +281,7 @@ class LongVocabulary(Vocabulary):
         """Return codes, offsets, k and bits."""
         codes, bits = sequences.flat_codes(), self.bits
         if self.size == 256:  # all codes are letters, so none is left to mark the unknown: letter 255 makes way
-            codes, bits = np.where(codes == 255, 256, codes).astype(np.uint16), bits + 1
+            codes, bits = np.where(codes == 255, np.uint16(256), codes), bits + 1
         return codes, sequences.offsets, self.k, bits
 
     def fit(self, sequences: SequenceSet) -> Rows:
