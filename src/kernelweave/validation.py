@@ -181,6 +181,23 @@ def check_class_weight(class_weight: Any, classes: np.ndarray, codes: np.ndarray
     return per_class[codes]
 
 
+def check_label_weight(class_weight: Any, indicator: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return one weight per label and sample, (n_labels, n), from `class_weight`; (1, n) where all are the same."""
+    n, n_labels = indicator.shape
+    if class_weight is None:
+        return np.ones((1, n))
+    given = class_weight if isinstance(class_weight, (list, tuple)) else [class_weight] * n_labels
+    if len(given) != n_labels:
+        raise InputError(f"class_weight is a list of {len(given)}, and y has {n_labels} labels; give one for each.")
+    out = np.ones((n_labels, n))
+    for row, own, label in zip(out, given, indicator.T, strict=True):
+        if own is not None and 0 < label.sum() < n:  # who all have the label, or nobody, are all alike
+            row[:] = check_class_weight(own, np.array([0, 1]), label.astype(int), weight)
+    if not out.min() > 0:
+        raise InputError(f"class_weight of several labels must be above 0; got {class_weight!r}.")
+    return out
+
+
 def warn_ratio(classes: np.ndarray, codes: np.ndarray, cost: np.ndarray) -> None:
     """Warn where the classes' summed costs differ so much that ignoring one is nearly free."""
     sums = np.bincount(codes, weights=cost, minlength=len(classes))
