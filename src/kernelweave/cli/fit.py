@@ -265,7 +265,7 @@ def describe(data: Any) -> str:
     elif isinstance(X, dict):
         text = f"{count(len(data), 'row')} of {count(len(X), 'column')}"
     else:
-        text = f"{count(X.shape[0], 'row')} of {count(X.shape[1], 'column')}"
+        text = f"{count(X.shape[0], 'row')} of {count(X.shape[1] if X.ndim == 2 else 1, 'column')}"
     if data.y is None:
         return text
     if data.y.dtype.kind == "f" or len(np.unique(data.y)) > 20:
