@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Hashable
 from numbers import Real
 from typing import Any
@@ -20,6 +21,7 @@ MICROSECONDS = 86_400e6
 
 def check_sound(X: Any) -> None:
     """Refuse arrays that hide some of their values, and sparse matrices whose places lie outside of them."""
+    check_names(getattr(X, "columns", ()))
     if np.ma.is_masked(X):
         raise InputError("X is a masked array that hides some values; fill them (X.filled(...)) or drop the rows.")
     if sparse.issparse(X) and hasattr(X, "check_format"):  # compiled loops believe the places, whatever they are
@@ -140,6 +142,14 @@ def object_column(items: Any) -> np.ndarray:
     column = np.empty(len(items), dtype=object)
     column[:] = list(items)
     return column
+
+
+def check_names(names: Any) -> None:
+    """Refuse columns of a table of which two have the same name; Arrow has its columns there, and looks by itself."""
+    names = [name for name in names if isinstance(name, (str, int, tuple))]
+    if len(set(names)) < len(names):
+        twice = tuple(name for name, times in Counter(names).items() if times > 1)
+        raise InputError(f"Columns of the table have the same name: {listed_labels(twice)}. Rename them.")
 
 
 def listed_labels(labels: tuple[Hashable, ...], limit: int = 8) -> str:

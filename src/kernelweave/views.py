@@ -394,12 +394,7 @@ def _dict_views(parts: dict[Any, Any]) -> Views:
 def _through_narwhals(X: Any) -> Views | None:
     import narwhals as nw
 
-    try:
-        wrapped = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        names = list(X.columns)
-        twice = tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
-        raise InputError(f"Columns of the table have the same name: {listed_labels(twice)}. Rename them.") from None
+    wrapped = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(wrapped, nw.DataFrame):
         return TableViews(wrapped)
     return TableViews(wrapped.alias(wrapped.name or "column").to_frame()) if isinstance(wrapped, nw.Series) else None
