@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+from collections import Counter
 from collections.abc import Hashable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ MICROSECONDS = 86_400e6
 
 def check_sound(X: Any) -> None:
     """Refuse arrays that hide some of their values, and sparse matrices whose places lie outside of them."""
+    check_names(getattr(X, "columns", ()))
     if np.ma.is_masked(X):
         raise InputError("X is a masked array that hides some values; fill them (X.filled(...)) or drop the rows.")
     if sparse.issparse(X) and hasattr(X, "check_format"):  # compiled loops believe the places, whatever they are
@@ -55,10 +59,32 @@ def column_numbers(column: Any, name: Hashable, gaps: bool = False) -> np.ndarra
 
 def _plain_numbers(values: np.ndarray) -> np.ndarray:
     """Return numbers as float64; dates as days since 1970, and lengths of time as days."""
+    values = as_times(values)
     if values.dtype.kind not in "mM":
         return np.asarray(values, dtype=np.float64)
     days = values.astype(f"{values.dtype.kind}8[us]").astype(np.int64) / MICROSECONDS
     return np.where(np.isnat(values), np.nan, days)
+
+
+def as_times(values: np.ndarray) -> np.ndarray:
+    """Return objects that are dates, with gaps perhaps, as dates of NumPy, in UTC; anything else as it is."""
+    if not isinstance(_first(values), datetime.date):
+        return values
+    plain: list[Any] = [None if is_nothing(value) else value for value in values.flat]
+    if not all(isinstance(value, datetime.date) or value is None for value in plain):
+        return values
+    plain = [v.astimezone(datetime.UTC).replace(tzinfo=None) if getattr(v, "tzinfo", None) else v for v in plain]
+    return np.array(plain, dtype="datetime64[us]").reshape(values.shape)
+
+
+def _first(values: np.ndarray) -> Any:
+    """Return the first object that is not missing; None where there is none, or where values are no objects."""
+    return next((v for v in values.flat if not is_nothing(v)), None) if values.dtype == object else None
+
+
+def is_nothing(value: Any) -> bool:
+    """Say whether a value is None, or what pandas calls NA and NaT."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
@@ -73,7 +99,7 @@ def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
     if X.dtype.kind == "c":
         raise InputError("Complex data not supported: kernels on numbers need real values.")
     try:
-        X = X.astype(np.float64, copy=False)
+        X = X.astype(np.float64, copy=False) if sparse.issparse(X) or X.dtype.kind in "biuf" else _plain_numbers(X)
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"This kernel needs numbers, but X holds {X.dtype} values ({error}).") from None
     values = X.data if sparse.issparse(X) else X
@@ -104,8 +130,11 @@ def are_rows(X: Any, Y: Any) -> bool:
 
 
 def upright(part: Any) -> Any:
-    """Return plain numbers, one for each sample, as a matrix of one column; anything else as it is."""
-    return part[:, None] if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "biuf" else part
+    """Return plain numbers and dates, one for each sample, as a matrix of one column; anything else as it is."""
+    if not isinstance(part, np.ndarray) or part.ndim != 1:
+        return part
+    numbers = part.dtype.kind in "biufmM" or isinstance(_first(part), (Real, datetime.date))
+    return part[:, None] if numbers else part
 
 
 def object_column(items: Any) -> np.ndarray:
@@ -113,6 +142,14 @@ def object_column(items: Any) -> np.ndarray:
     column = np.empty(len(items), dtype=object)
     column[:] = list(items)
     return column
+
+
+def check_names(names: Any) -> None:
+    """Refuse columns of a table of which two have the same name; Arrow has its columns there, and looks by itself."""
+    names = [name for name in names if isinstance(name, (str, int, tuple))]
+    if len(set(names)) < len(names):
+        twice = tuple(name for name, times in Counter(names).items() if times > 1)
+        raise InputError(f"Columns of the table have the same name: {listed_labels(twice)}. Rename them.")
 
 
 def listed_labels(labels: tuple[Hashable, ...], limit: int = 8) -> str:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from .errors import DataWarning, InputError, InputTypeError
 from .kernels import Kernel
 from .kernels.values import typed
-from .matrices import check_size, check_sound, loaded
+from .matrices import check_size, check_sound, is_nothing, loaded
 from .views import ArrayViews, TableViews, Views, as_views
 
 #: Columns whose spreads differ by more than this earn a warning.
@@ -122,7 +122,12 @@ def check_numbers(y: Any, n: int, *, several: bool = False) -> np.ndarray:
     """Return regression targets as float64: (n,); or with `several` also (n, n_targets), for two and more columns."""
     if not (several and _has_columns(y)):
         y = _column(y, n)
-    values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    try:
+        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise InputError(f"y has to hold numbers ({error}). For classes, use MKLClassifier.") from None
     check_consistent_length(np.empty(n), values)
     check_size(values, "The target y")
     return values
@@ -143,8 +148,20 @@ def _column(y: Any, n: int) -> np.ndarray:
     y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False), warn=True)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise InputError(f"Input y contains NaN or infinity, first at row {int(np.flatnonzero(~np.isfinite(y))[0])}.")
+    if y.dtype == object:
+        _check_objects(y)
     check_consistent_length(np.empty(n), y)
     return y
+
+
+def _check_objects(y: np.ndarray) -> None:
+    """Refuse labels that are missing, or that cannot be put in order."""
+    missing = [row for row, label in enumerate(y) if is_nothing(label) or label != label]
+    if missing:
+        raise InputError(f"y has no label in {len(missing)} of {len(y)} rows, first in row {missing[0]}; drop them.")
+    kinds = sorted({"number" if isinstance(label, numbers.Number) else type(label).__name__ for label in y})
+    if len(kinds) > 1:
+        raise InputError(f"y mixes labels of several kinds ({', '.join(kinds)}); make them all text, or all numbers.")
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
@@ -179,6 +196,23 @@ def check_class_weight(class_weight: Any, classes: np.ndarray, codes: np.ndarray
         return np.ones(len(codes))
     per_class = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weight)
     return per_class[codes]
+
+
+def check_label_weight(class_weight: Any, indicator: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return one weight per label and sample, (n_labels, n), from `class_weight`; (1, n) where all are the same."""
+    n, n_labels = indicator.shape
+    if class_weight is None:
+        return np.ones((1, n))
+    given = class_weight if isinstance(class_weight, (list, tuple)) else [class_weight] * n_labels
+    if len(given) != n_labels:
+        raise InputError(f"class_weight is a list of {len(given)}, and y has {n_labels} labels; give one for each.")
+    out = np.ones((n_labels, n))
+    for row, own, label in zip(out, given, indicator.T, strict=True):
+        if own is not None and 0 < label.sum() < n:  # who all have the label, or nobody, are all alike
+            row[:] = check_class_weight(own, np.array([0, 1]), label.astype(int), weight)
+    if not out.min() > 0:
+        raise InputError(f"class_weight of several labels must be above 0; got {class_weight!r}.")
+    return out
 
 
 def warn_ratio(classes: np.ndarray, codes: np.ndarray, cost: np.ndarray) -> None:

@@ -200,6 +200,53 @@ def test_categories_and_constant_columns(folder, kw):
     assert weights["Categorical(levels=['blue', 'red']).on('colour')"] > 0.9
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_of_everything_with_gaps(folder, kw, ending):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    n = 40
+    table = pd.DataFrame(
+        {
+            "dose": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+            "sex": rng.choice(["m", "f", ""], n),
+            "day": pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
+            "smokes": rng.random(n) < 0.5,
+            "dna": ["" if rng.random() < 0.2 else "".join(rng.choice(list("ACGT"), 20)) for _ in range(n)],
+            "note": ["" if rng.random() < 0.2 else " ".join(rng.choice(["cat", "mat", "hat"], 4)) for _ in range(n)],
+            "y": np.where(rng.random(n) < 0.5, "ill", "well"),
+        }
+    ).replace("", None)
+    table.loc[3, "day"] = pd.NaT
+    table.to_csv("t.csv", index=False) if ending == "csv" else table.to_parquet("t.parquet")
+    kw("fit", f"t.{ending}", "--target", "y", "--output", "t.kw")
+    model = load("t.kw")
+    assert "if_missing('expected').on('dna')" in repr(model.base_kernel_)
+    assert "'dose', 'day'" in repr(model.base_kernel_)
+    rows = kw("predict", "t.kw", f"t.{ending}").stdout.splitlines()[1:]
+    assert [row.split("\t")[2] for row in rows] == list(model.predict(read_as(table, ending)))
+
+
+def read_as(table, ending):
+    """The columns as the command reads them."""
+    X = {name: table[name].to_numpy() for name in table if name != "y"}
+    return X if ending == "parquet" else X | {"smokes": table["smokes"].astype(str).to_numpy(dtype=object)}
+
+
+def test_one_column_of_sequences_with_gaps(folder, kw):
+    rows = [f"{'' if i % 7 == 0 else row},{i % 2}\n" for i, row in enumerate(["ACGTACGTAC", "TTGACCAGTA"] * 12)]
+    (folder / "one.csv").write_text("dna,y\n" + "".join(rows))
+    kw("fit", "one.csv", "--target", "y", "--kernel", "Spectrum(k=3).if_missing('expected')", "--output", "one.kw")
+    assert len(kw("predict", "one.kw", "one.csv").stdout.splitlines()) == 25
+
+
+def test_a_date_may_be_a_category(folder, kw):
+    rows = [f"{'' if i == 5 else ('2020-01-01', '2021-01-01')[i % 2]},{i % 2}\n" for i in range(20)]
+    (folder / "days.csv").write_text("day,y\n" + "".join(rows))
+    kw("fit", "days.csv", "--target", "y", "--kernel", "Categorical().on('day')", "--output", "days.kw")
+    found = [line.split("\t")[2] for line in kw("predict", "days.kw", "days.csv").stdout.splitlines()[1:]]
+    assert [label for i, label in enumerate(found) if i != 5] == [str(i % 2) for i in range(20) if i != 5]
+
+
 def test_packed_files_with_labels_beside(folder, kw):
     kw("convert", "pos.fa", "neg.fa", "--output", "s.kwseq")
     kw("fit", "s.kwseq", "--kernel", "Spectrum(k=3)", "--output", "a.kw")

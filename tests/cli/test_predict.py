@@ -104,6 +104,42 @@ def test_more_classes_regression_and_probabilities(kw, folder):
     assert "--loss logistic" in kw("predict", "c.kw", "new.fa", "--probability", code=2).stderr
 
 
+def test_both_ends_of_an_interval_are_columns(kw, folder):
+    table = ("fit", "table.csv", "--target", "age", "--columns", "gc")
+    assert "nine of ten new numbers lie within" in kw(*table, "--intervals", "--output", "i.kw").stdout
+    head, *rows = lines(kw("predict", "i.kw", "table.csv", "--coverage", "0.8").stdout)
+    assert head == ["id", "prediction", "lower", "upper"]
+    model, gc = load("i.kw"), [float(row.split(",")[2]) for row in (folder / "table.csv").read_text().splitlines()[1:]]
+    wanted = model.predict_interval({"gc": np.array(gc)}, 0.8)
+    np.testing.assert_array_equal([list(map(float, row[2:])) for row in rows], wanted)
+    objects = kw("predict", "i.kw", "table.csv", "--coverage", "0.8", "--json").stdout.splitlines()
+    assert json.loads(objects[0])["upper"] == wanted[0, 1]
+    kw("fit", "--run", "i.toml", "--output", "again.kw")
+    assert kw("predict", "again.kw", "table.csv", "--coverage", "0.8").stdout.splitlines()[0] == "\t".join(head)
+
+
+def test_what_has_no_intervals_says_so(kw, folder, model):
+    kw("fit", "table.csv", "--target", "age", "--columns", "gc", "--output", "r.kw")
+    assert "was trained with --intervals" in kw("predict", "r.kw", "table.csv", "--coverage", "0.9", code=2).stderr
+    assert "this one says classes" in kw("predict", "m.kw", "new.fa", "--coverage", "0.9", code=2).stderr
+    assert "0.0<x<1.0" in kw("predict", "r.kw", "table.csv", "--coverage", "90", code=2).stderr
+    asked = kw("fit", "pos.fa", "neg.fa", "--kernel", "Spectrum(k=2)", "--intervals", code=2).stderr
+    assert "--intervals has no meaning for classification" in asked
+
+
+@pytest.mark.parametrize("positive", ["1", "-1"])
+def test_probabilities_of_any_loss(kw, folder, positive):
+    given = ("--kernel", "Spectrum(k=2)", "--probability", "--positive", positive)
+    kw("fit", "pos.fa", "neg.fa", *given, "--output", "p.kw")
+    head, *rows = lines(kw("predict", "p.kw", "pos.fa", "neg.fa", "--probability").stdout)
+    of_one = np.array([float(row[head.index("probability:1")]) for row in rows])
+    n_pos = len(read_fasta("pos.fa")[1])
+    assert of_one[:n_pos].mean() > of_one[n_pos:].mean()
+    score = np.array([float(row[1]) for row in rows]) * int(positive)
+    assert (np.diff(of_one[score.argsort()]) >= 0).all()
+    assert "--probability" in kw("fit", "table.csv", "--target", "age", "--probability", code=2).stderr
+
+
 def test_one_class_and_svmlight(kw, folder):
     kw("fit", "pos.fa", "--task", "one-class", "--kernel", "Spectrum(k=3).normalized()", "--output", "o.kw")
     rows = lines(kw("predict", "o.kw", "pos.fa").stdout)[1:]

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification
-from sklearn.metrics import brier_score_loss
+from sklearn.metrics import average_precision_score, brier_score_loss
 from sklearn.svm import SVC
 
 from kernelweave import RBF, InputError, Linear, MKLClassifier, load, save
@@ -55,6 +55,57 @@ def test_several_classes_in_a_model_file(tmp_path):
     assert (p.argmax(axis=1) == y[1::2]).mean() > 0.9
     save(model, tmp_path / "model.kw")
     np.testing.assert_array_equal(load(tmp_path / "model.kw").predict_proba(X[1::2]), p)
+
+
+def labelled(n, seed):
+    """Return samples with three labels of known chance; the last one is rare."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 3))
+    p = expit(np.column_stack([2 * X[:, 0], X[:, 1] - 1, -3 + X[:, 2]]))
+    return X, (rng.random((n, 3)) < p).astype(int), p
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_every_label_has_a_curve_of_its_own(class_weight, tmp_path):
+    X, y, _ = labelled(400, 0)
+    model = MKLClassifier(RBF(0.1), class_weight=class_weight, probability=True).fit(X, y)
+    new, y_new, truth = labelled(1000, 1)
+    p = model.predict_proba(new)
+    assert p.shape == truth.shape
+    assert model.calibration_.shape == (3, 2)
+    assert np.abs(p - truth).mean(axis=0).max() < 0.1
+    assert p.mean(axis=0) == pytest.approx(truth.mean(axis=0), abs=0.05)  # in their true shares, whatever the weights
+    assert average_precision_score(y_new, p) > 0.45
+    save(model, tmp_path / "model.kw")
+    np.testing.assert_array_equal(load(tmp_path / "model.kw").predict_proba(new), p)
+
+
+def test_a_label_of_one_or_no_sample_is_unlikely():
+    X, y, _ = labelled(60, 2)
+    y[:, 1], y[:, 2] = np.arange(60) == 7, 0
+    p = MKLClassifier(RBF(0.1), probability=True, class_weight="balanced").fit(X, y).predict_proba(X)
+    assert p[:, 1:].max() < 0.1
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_groups_are_left_out_whole(several):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 6)
+    X = rng.normal(size=(30, 3))[groups] + 0.01 * rng.normal(size=(180, 3))
+    y = (rng.random(30) < 0.5)[groups].astype(int)  # a group is known again by its place; a new one cannot be known
+    y = np.column_stack([y, 1 - y]) if several else y
+    model = MKLClassifier(RBF(1.0), probability=True)
+    sure = model.fit(X, y).predict_proba(X).max(axis=1).mean()
+    assert model.fit(X, y, groups=groups).predict_proba(X).max(axis=1).mean() < sure - 0.2
+    with pytest.raises(ValueError, match="groups"):
+        model.fit(X, y, groups=np.zeros(180))
+
+
+def test_what_a_path_over_C_found_is_not_looked_for_again():
+    X, y = noisy(80)
+    model = MKLClassifier(RBF(0.1), C=[0.1, 1.0, 10.0], probability=True).fit(X, y)
+    fixed = MKLClassifier(RBF(0.1), C=model.C_, probability=True).fit(X, y)
+    np.testing.assert_allclose(model.calibration_, fixed.calibration_, rtol=1e-6)
 
 
 def test_only_where_it_is_asked_for():

@@ -113,6 +113,28 @@ def test_labels_are_as_in_one_against_the_rest(weights):
     assert model.score(*LABELS) == rest.score(*LABELS)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared", "logistic"])
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 7.0}, ["balanced", None, {1: 0.2}]])
+def test_every_label_has_class_weights_of_its_own(loss, class_weight):
+    weight = np.random.default_rng(2).uniform(0.5, 2.0, 80)
+    given = {"norm": "fixed", "C": 2.0, "loss": loss, "tol": 1e-6}
+    model = MKLClassifier(RBF(0.1), class_weight=class_weight, **given).fit(*LABELS, weight)
+    for column in range(3):
+        own = class_weight[column] if isinstance(class_weight, list) else class_weight
+        alone = MKLClassifier(RBF(0.1), class_weight=own, **given).fit(LABELS[0], LABELS[1][:, column], weight)
+        found = model.decision_function(LABELS[0])[:, column]
+        assert found == pytest.approx(alone.decision_function(LABELS[0]), abs=1e-3)
+
+
+def test_shared_weights_of_labels_with_class_weights_are_certified():
+    kernel, given = RBF(0.05) + RBF(0.5) + Linear(), {"class_weight": "balanced", "tol": 1e-5}
+    model = MKLClassifier(kernel, **given).fit(*LABELS)
+    other = MKLClassifier(kernel, solver="silp", **given).fit(*LABELS)
+    assert model.gap_ <= 1e-5
+    assert other.objective_ == pytest.approx(model.objective_, rel=2e-5)
+    assert MKLClassifier(class_weight="balanced").fit(*LABELS).score(*LABELS) > 0.5  # where all is chosen
+
+
 def test_two_labels_are_not_two_classes():
     y = LABELS[1][:, :2]
     model = MKLClassifier(RBF(0.1), loss="logistic").fit(LABELS[0], y)
@@ -140,8 +162,9 @@ def test_an_indicator_may_be_a_table_or_sparse():
     ("make", "y", "message"),
     [
         (lambda: MKLClassifier(), np.arange(160).reshape(80, 2) % 3, "each of them has to be 0 or 1"),
-        (lambda: MKLClassifier(class_weight="balanced"), LABELS[1], "use sample_weight"),
-        (lambda: MKLClassifier(probability=True), LABELS[1], 'use loss="logistic"'),
+        (lambda: MKLClassifier(class_weight=["balanced"]), LABELS[1], "a list of 1, and y has 3 labels"),
+        (lambda: MKLClassifier(class_weight={0: 0.0, 1: 1.0}), LABELS[1], "must be above 0"),
+        (lambda: MKLClassifier(loss="squared", learn_C=True, class_weight="balanced"), LABELS[1], "one C for all"),
         (lambda: MKLRegressor(weights="per_class"), LABELS[1], '"shared" or "per_target"'),
         (lambda: MKLRegressor(), np.full((80, 2), np.nan), "NaN"),
         (lambda: MKLRegressor(), np.ones((79, 2)), "inconsistent numbers of samples"),

@@ -1,3 +1,4 @@
+import datetime
 import gzip
 import io
 import sys
@@ -162,8 +163,42 @@ def test_sequences_from_columns(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["2020-01-31", "1999-12-01"], np.array(["2020-01-31", "1999-12-01"], "M8[D]")),
+        (["2020-01-31", "NA"], np.array(["2020-01-31", None], "M8[D]")),
+        (
+            ["2020-01-31T10:30", "2020-01-31 10:30:01.5"],
+            np.array(["2020-01-31T10:30", "2020-01-31T10:30:01.5"], "M8[us]"),
+        ),
+        (["2020-01-31", "soon"], np.array(["2020-01-31", "soon"], object)),
+        (["2020-06-31", "2020-06-30"], np.array(["2020-06-31", "2020-06-30"], object)),
+    ],
+)
+def test_dates(tmp_path, values, expected):
+    path = tmp_path / "t.csv"
+    path.write_text("when,x\n" + "".join(f"{value},1\n" for value in values))
+    found = read_table(path)["when"]
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_parquet_keeps_dates_and_booleans(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    day, yes = [datetime.date(2020, 1, 31), None], [True, None]
+    pq.write_table(pa.table({"day": day, "yes": yes, "no": [False, True], "text": ["a", None]}), tmp_path / "t.parquet")
+    found = read_table(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(found["day"], np.array(["2020-01-31", None], "M8[D]"))
+    np.testing.assert_array_equal(found["yes"], [1.0, np.nan])
+    assert found["no"].dtype == bool
+    assert found["text"].tolist() == ["a", None]
+
+
+@pytest.mark.parametrize(
     ("labels", "expected"),
     [
+        ([True, False], ["True", "False"]),
+        (np.array(["2020-01-31"], "M8[D]"), ["2020-01-31"]),
         (["+1", "-1"], [1, -1]),
         (["0.5", "1"], [0.5, 1.0]),
         (["a", "1"], ["a", "1"]),

@@ -66,6 +66,78 @@ def test_every_kind_gets_its_kernel_and_the_rest_is_said():
     check_kernel(kernel.learned(as_views(TABLE)), TABLE)
 
 
+DAYS = pd.date_range("2020-01-01", periods=N, freq="17D")
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        DAYS.tz_localize("UTC"),
+        DAYS.tz_localize("UTC").tz_convert("Europe/Berlin"),
+        DAYS.date,
+        [None, *DAYS.to_pydatetime()[1:]],
+        np.array([pd.NaT, *DAYS[1:]], dtype=object),
+    ],
+    ids=["UTC", "zone", "date", "datetime", "with a gap"],
+)
+@pytest.mark.parametrize("in_dict", [False, True])
+def test_dates_of_any_type_are_dates(days, in_dict):
+    plain = pd.DataFrame({"age": COLUMNS["age"], "day": days}, dtype=None)
+    X = {"age": COLUMNS["age"], "day": np.asarray(plain["day"])} if in_dict else plain
+    look = look_at("day", as_views(X).select("day"))
+    assert look.kind == "dates"
+    found = as_views(X).matrix(gaps=True)[:, 1]
+    assert found[1:] == pytest.approx((DAYS[1:] - pd.Timestamp("1970-01-01")).days)
+    assert np.isnan(found[0]) == look.gaps
+    model = MKLRegressor().fit(X, COLUMNS["age"])
+    assert "dates in 'day'" in model.notes_[0]
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_numbers_among_objects_are_numbers():
+    holes = np.array([None if i % 9 == 0 else value for i, value in enumerate(COLUMNS["age"])], dtype=object)
+    for X in ({"a": holes}, pd.DataFrame({"a": holes})):
+        model = MKLRegressor().fit(X, COLUMNS["age"])
+        assert "numbers in 'a' (some missing)" in model.notes_[0]
+
+
+def test_notes_say_what_is_read_as_what():
+    table = TABLE.assign(price=[f"{x:.3f}" for x in TABLE["age"]], seen=TABLE["day"].astype(str))
+    notes = MKLClassifier().fit(table, Y).notes_
+    for part in ("numbers in 'age', 'dose', 'smokes' (some missing)", "dates in 'day'", "ordered categories in 'size'"):
+        assert part in notes[0]
+    assert len(notes[0]) < 400
+    assert "'price' holds numbers as text, and would say more as numbers" in notes
+    assert "'seen' holds dates as text, and would say more as dates" in notes
+    assert not any("identical on these data" in note for note in notes)  # of terms that nobody typed
+    X = {"genes": rng.normal(size=(N, 4)), "clinic": TABLE[["age", "colour"]]}
+    assert (
+        "numbers in 4 columns of 'genes'; numbers in 'age' of 'clinic'; categories in 'colour' of 'clinic' (some "
+        in (MKLClassifier().fit(X, Y).notes_[0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (TABLE.assign(lists=[[1, 2]] * N), Y, "Column 'lists' holds lists"),
+        (pd.DataFrame({"a": [f"{x}" for x in COLUMNS["age"]]}), Y, "'a' holds numbers as text"),
+        (pd.DataFrame(rng.normal(size=(N, 3)), columns=["a", "b", "a"]), Y, "the same name: 'a'"),
+        (TABLE, np.where(Y, "ill", None), "y has no label in"),
+        (TABLE, np.array(["ill", 1] * (N // 2), dtype=object), "y mixes labels of several kinds"),
+    ],
+    ids=["lists", "numbers as text", "names twice", "no label", "mixed labels"],
+)
+def test_what_cannot_be_learned_from_is_named(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        MKLClassifier().fit(X, y)
+
+
+def test_numbers_need_numbers():
+    with pytest.raises(InputError, match="y has to hold numbers"):
+        MKLRegressor().fit(TABLE, np.where(Y, "ill", "well"))
+
+
 def test_a_table_just_works(tmp_path):
     model = MKLClassifier().fit(TABLE, Y)
     assert model.score(TABLE, Y) > 0.9

@@ -146,6 +146,44 @@ def test_many_samples_are_drawn_from(monkeypatch):
     check_kernel(found, data["numbers"])
 
 
+def shared_out(parts, weights, there):
+    """The slow twin of a normalised sum: each sample's weights are divided by their sum over the views that it has."""
+    n = len(there)
+    out, sums = np.zeros((n, n)), there @ np.asarray(weights)
+    for i in range(n):
+        for j in range(n):
+            both = [w * K[i, j] for w, K, here in zip(weights, parts, there.T, strict=True) if here[i] and here[j]]
+            out[i, j] = sum(both) / np.sqrt(sums[i] * sums[j]) if both else 0.0
+    return out
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 999), st.floats(0.0, 0.9), st.floats(0.01, 100.0))
+def test_a_normalised_sum_shares_weights_out_among_the_views_that_are_there(seed, share, weight):
+    data, _ = views(seed, share, 9)
+    a, b = RBF(0.3).on("numbers"), Spectrum(k=2).normalized().on("dna")
+    kernel = Frozen(weight * a + 0.4 * b).if_missing("zero").normalized()
+    there = np.column_stack([~absent(as_views(data[name])) for name in ("numbers", "dna")])
+    full, _ = views(seed, 0.0, 9)
+    rows = [row if here else other for row, here, other in zip(data["dna"], there[:, 1], full["dna"], strict=True)]
+    parts = [RBF(0.3)(np.nan_to_num(data["numbers"])), Spectrum(k=2).normalized()(rows)]
+    np.testing.assert_allclose(kernel(data), shared_out(parts, [weight, 0.4], there), rtol=1e-9, atol=1e-12)
+    check_kernel(kernel, data)
+
+
+def test_learned_weights_are_shared_out_in_prediction_and_files(tmp_path):
+    data, y = views(n=40)
+    kernel = (KERNELS["numbers"] + KERNELS["dna"] + KERNELS["colour"]).if_missing("zero")
+    learned = MKLClassifier(kernel, norm=2).fit(data, y).kernel_
+    model = MKLClassifier(Frozen(learned).normalized()).fit(data, y)
+    new, _ = views(seed=9, n=30)
+    lacks = np.logical_and.reduce([absent(as_views(new[name])) for name in ("numbers", "dna", "colour")])
+    np.testing.assert_allclose(Frozen(learned).normalized().diag(as_views(new)), np.where(lacks, 0.0, 1.0))
+    save(model, tmp_path / "model.kw")
+    np.testing.assert_array_equal(load(tmp_path / "model.kw").decision_function(new), model.decision_function(new))
+    assert parse(repr(model.kernel)) == model.kernel
+
+
 # -- in a model --------------------------------------------------------------------------------------------------------
 
 

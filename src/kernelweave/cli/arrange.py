@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InputError
 from .data import Data, Reading
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..kernels import Kernel
 
 
@@ -35,13 +38,13 @@ def arranged(data: Data, kernel: Kernel, how: Reading, model: Any = None) -> tup
         _require(names, data)
     else:
         names = _named(kernel, data) or list(data.X)
-    leaves = {name: leaves_on(kernel, name) for name in names}
-    bare = len(names) == 1 and not _named(kernel, data) and {leaf.reads for leaf in leaves[names[0]]} == {"sequences"}
+    readers = {name: readers_of(kernel, name) for name in names}
+    bare = len(names) == 1 and not _named(kernel, data) and {r.leaf.reads for r in readers[names[0]]} == {"sequences"}
     columns: dict[str, Any] = {}
     skipped: set[int] = set()
     for name in names:
         known = None if model is None else alphabet_of(model, None if bare else name)
-        columns[name], left_out = _column(data, name, leaves[name], how, known)
+        columns[name], left_out = _column(data, name, readers[name], how, known)
         skipped.update(left_out)
     data = replace(data, X=columns[names[0]] if bare else columns)
     return (_without(data, skipped) if skipped else data), names
@@ -49,37 +52,55 @@ def arranged(data: Data, kernel: Kernel, how: Reading, model: Any = None) -> tup
 
 def _named(kernel: Kernel, data: Data) -> list[str] | None:
     """Return the columns that a kernel names, in the order of the table; None where a part of it reads all."""
-    from ..io.support import NamesOnly, requests_of
+    from ..io.support import NamesOnly
 
     views = NamesOnly(tuple(data.X))
     found: set[Any] = set()
-    for path, _ in requests_of(kernel, views):
-        if not path:
+    for reader in _readers(kernel, views):
+        if not reader.columns:
             return None
-        found.update(views.select(path[0]).labels)
+        found.update(views.select(reader.columns[0]).labels)
     return [name for name in data.X if name in found]
 
 
-def leaves_on(kernel: Kernel, name: str) -> list[Kernel]:
+class Reader(NamedTuple):
+    """A kernel at an end of an expression, the columns that it reads, and whether it has a rule for who lacks them."""
+
+    columns: tuple[Any, ...]
+    gapped: bool
+    leaf: Any
+
+
+def _readers(kernel: Kernel, views: Any) -> Iterator[Reader]:
+    from ..io.support import requests_of
+
+    for path, leaf in requests_of(kernel, views):
+        columns = tuple(part for part in path if not hasattr(part, "of"))
+        yield Reader(columns, len(columns) < len(path), leaf)
+
+
+def readers_of(kernel: Kernel, name: str) -> list[Reader]:
     """Return the kernels at the ends of an expression that read this column."""
-    from ..io.support import NamesOnly, requests_of
+    from ..io.support import NamesOnly
 
     found = []
-    for path, leaf in requests_of(kernel, NamesOnly((name,), strict=False)):
-        first = path[0] if path else name
+    for reader in _readers(kernel, NamesOnly((name,), strict=False)):
+        first = reader.columns[0] if reader.columns else name
         if first == name or (isinstance(first, (list, tuple)) and name in first):
-            found.append(leaf)
+            found.append(reader)
     return found
 
 
-def _column(data: Data, name: str, leaves: list[Kernel], how: Reading, alphabet: Any) -> tuple[Any, tuple[int, ...]]:
+def _column(data: Data, name: str, readers: list[Reader], how: Reading, alphabet: Any) -> tuple[Any, tuple[int, ...]]:
     """Return one column as it is to be read, and the rows that were left out for being short."""
     import numpy as np
 
     from ..categories import CATEGORIES
     from ..sequences import as_sequences
 
-    values = data.X[name]
+    values, leaves = data.X[name], [reader.leaf for reader in readers]
+    if values.dtype.kind in "mM":
+        return values[:, None] if any(leaf.reads == "numbers" for leaf in leaves) else _as_text(values), ()
     if values.dtype.kind != "O":
         if any(leaf.reads == "sequences" and leaf.alphabet != CATEGORIES for leaf in leaves):
             raise InputError(
@@ -93,8 +114,8 @@ def _column(data: Data, name: str, leaves: list[Kernel], how: Reading, alphabet:
             f"{data.source}, column {name!r}: {str(values[row])[:40]!r} in data row {row + 1} is not a number. "
             "Correct it, leave the column out with --columns, or put a kernel for text on it."
         )
-    if len(alphabets) != 1 or alphabets & {None, CATEGORIES}:
-        return values, ()  # every kernel reads the letters in its own way
+    if len(alphabets) != 1 or alphabets & {None, CATEGORIES} or any(reader.gapped for reader in readers):
+        return values, ()  # every kernel reads the letters, and what is missing, in its own way
     asked: Any = next(iter(alphabets))
     chosen = asked if asked != "auto" else alphabet or how.alphabet
     try:
@@ -102,6 +123,12 @@ def _column(data: Data, name: str, leaves: list[Kernel], how: Reading, alphabet:
     except InputError as error:
         raise type(error)(f"{data.source}, column {name!r}: {error}") from None
     return found, found.notes.skipped
+
+
+def _as_text(dates: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    return np.where(np.isnat(dates), "", dates.astype(str)).astype(object)
 
 
 def _is_number(value: Any) -> bool:

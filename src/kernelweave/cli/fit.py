@@ -52,6 +52,8 @@ WIDTH = len("certificate")
 @click.option("--C", "C", type=opt.Cost(), help="Cost of errors, against a smooth machine; auto chooses it by what is "
               "missed when samples are left out.  [default: 1; auto for tables without --kernel]")  # fmt: skip
 @opt.LEARNING
+@click.option("--probability", is_flag=True, help="Classes: five more fits, for `predict --probability`.")
+@click.option("--intervals", is_flag=True, help="Regression: ten more fits, for `predict --coverage`.")
 @opt.READING
 @opt.PLACES
 @opt.NEGATIVES
@@ -205,6 +207,8 @@ class TrainingRun:
 
     def show(self) -> None:
         """Print what came out, for people."""
+        from ..estimators.intervals import half_width
+
         model, out = self.model, console()
         machine = type(model).__name__ + (f", {model.loss or model.loss_}" if hasattr(model, "loss") else "")
         cost = f"C = {model.C_:g}" if hasattr(model, "C_") else f"nu = {model.nu:g}"
@@ -221,6 +225,9 @@ class TrainingRun:
             rows["positive"] = f"scores above 0 stand for class {model.classes_[1]}" + (
                 "" if self.options["positive"] else f"; --positive {model.classes_[0]} would turn that round"
             )
+        if self.options["intervals"]:
+            half = float(half_width(model.left_out_errors_, 0.9))
+            rows["intervals"] = f"nine of ten new numbers lie within {half:.3g} of what is predicted"
         out.print(facts(rows, WIDTH))
         if len(model.term_names_) > 1:
             out.print(weights_table(model))
@@ -258,7 +265,7 @@ def describe(data: Any) -> str:
     elif isinstance(X, dict):
         text = f"{count(len(data), 'row')} of {count(len(X), 'column')}"
     else:
-        text = f"{count(X.shape[0], 'row')} of {count(X.shape[1], 'column')}"
+        text = f"{count(X.shape[0], 'row')} of {count(X.shape[1] if X.ndim == 2 else 1, 'column')}"
     if data.y is None:
         return text
     if data.y.dtype.kind == "f" or len(np.unique(data.y)) > 20:

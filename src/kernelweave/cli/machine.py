@@ -40,12 +40,12 @@ def estimator(task: str, kernel: Any, y: np.ndarray | None, options: dict[str, A
     given["n_jobs"] = options.get("threads") or -1
     shared = ("norm", "solver", "dual", "tol", "max_iter", "max_seconds", "memory", "random_state", "n_jobs")
     own = {
-        "classification": ("C", "loss", "class_weight"),
-        "regression": ("C", "loss", "epsilon"),
+        "classification": ("C", "loss", "class_weight", "probability"),
+        "regression": ("C", "loss", "epsilon", "intervals"),
         "one-class": ("nu",),
     }[task]
-    for name in ("class_weight", "epsilon", "loss"):
-        if name in given and name not in own:
+    for name in ("class_weight", "epsilon", "loss", "probability", "intervals"):
+        if given.get(name) not in (None, False) and name not in own:
             raise click.UsageError(f"--{name.replace('_', '-')} has no meaning for {task}.")
     if "epsilon" in given:
         _check_epsilon(given["epsilon"], given.get("loss", "epsilon_insensitive"))
@@ -110,6 +110,8 @@ def put_positive_last(model: Any, text: str | None) -> None:
         return
     model.classes_ = model.classes_[::-1].copy()
     model.dual_coef_, model.intercept_ = -model.dual_coef_, -model.intercept_
+    if hasattr(model, "calibration_"):
+        model.calibration_ = model.calibration_ * [1.0, -1.0]
 
 
 def check_task(task: str, data: Data) -> None:

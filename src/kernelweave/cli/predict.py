@@ -25,13 +25,14 @@ Examples:
   kernelweave predict model.kw new.fa > scores.tsv
   zcat reads.fq.gz | kernelweave predict model.kw - | sort -k2,2gr | head
   kernelweave predict model.kw table.csv --id patient --output scores.tsv
+  kernelweave predict model.kw table.csv --coverage 0.9
 
 \b
 One line for each sample, in their order: id, score, predicted class. The score is the decision value: above 0
 is the positive class (the one that sorts last, 1 of 1 and -1, unless fit was told --positive); with more than two
 classes it is that of the predicted class. Standard error says how many of the samples the model was trained on.
-Regression has id and prediction; a model of several targets one prediction or label for each. The id of a table's
-row is its number, unless --id names a column.
+Regression has id and prediction, and lower and upper with --coverage; a model of several targets one prediction or
+label for each. The id of a table's row is its number, unless --id names a column.
 """
 
 
@@ -40,7 +41,14 @@ row is its number, unless --id names a column.
 @opt.FILES
 @click.option("--output", "-o", type=click.Path(), help="A file for the lines.  [default: standard output]")
 @click.option("--all-scores", is_flag=True, help="One column for the score of every class.")
-@click.option("--probability", is_flag=True, help="Add class probabilities, for models with --loss logistic.")
+@click.option(
+    "--probability",
+    is_flag=True,
+    help="Add class probabilities, for models that were trained with --probability or --loss logistic.",
+)
+@click.option("--coverage", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), metavar="SHARE",
+              help="Regression: add the ends, lower and upper, between which this share of new numbers lies, such as "
+              "0.9; for models that were trained with --intervals.")  # fmt: skip
 @opt.READING
 @opt.PLACES
 @opt.THREADS
@@ -58,7 +66,7 @@ def predict(**options: Any) -> None:
         how = Reading.taken_from(options)
         model = load(options["model"])
         model.n_jobs = options["threads"] or -1
-        columns = Columns(model, options["all_scores"], options["probability"])
+        columns = Columns(model, options["all_scores"], options["probability"], options["coverage"])
         blocks = columns.blocks(options["files"], how)
         first = next(blocks, [])  # what is wrong with the input is found out before anything is written
         with _lines(options["output"]) as write:
@@ -82,7 +90,9 @@ def field_text(value: Any) -> str:
 class Columns:
     """What is written of every sample."""
 
-    def __init__(self, model: Any, all_scores: bool, probability: bool) -> None:
+    def __init__(self, model: Any, all_scores: bool, probability: bool, coverage: float | None = None) -> None:
+        from ..estimators.intervals import half_width
+
         self.model = model
         classes = getattr(model, "classes_", None)
         self._targets = model.fitted_.machine_names if model.fitted_.several else []
@@ -90,8 +100,14 @@ class Columns:
         self._all = all_scores and self._several
         self._regression = not hasattr(model, "decision_function")
         if probability and not hasattr(model, "predict_proba"):
-            raise click.UsageError("--probability needs a model that was trained with --loss logistic.")
+            raise click.UsageError(
+                "--probability needs a model that was trained with --probability or --loss logistic."
+            )
+        if coverage is not None and not hasattr(model, "predict_interval"):
+            why = "was trained with --intervals" if self._regression else "predicts numbers, and this one says classes"
+            raise click.UsageError(f"--coverage needs a model that {why}.")
         self._probability = probability
+        self._half_widths = [] if coverage is None else half_width(model.left_out_errors_, coverage).ravel().tolist()
         names = ["id", "prediction"] if self._regression else ["id", "score", "class"]
         if self._targets:
             kind = "prediction" if self._regression else "label"
@@ -101,6 +117,9 @@ class Columns:
             names += [f"score:{label}" for label in classes]  # type: ignore[union-attr]
         if probability:
             names += [f"probability:{label}" for label in classes]  # type: ignore[union-attr]
+        if coverage is not None:
+            ends = [f":{name}" for name in self._targets] or [""]
+            names += [f"{end}{target}" for target in ends for end in ("lower", "upper")]
         self.names = names
         self._reading, self._seen = SampleNotes(model.fitted_.kernel), Seen(model)
 
@@ -128,10 +147,8 @@ class Columns:
 
     def _rows(self, X: Any, ids: list[str]) -> list[tuple[Any, ...]]:
         model = self.model
-        if self._regression and not self._targets:
-            return list(zip(ids, model.predict(X).tolist(), strict=True))
         if self._regression:
-            return list(zip(ids, *model.predict(X).T.tolist(), strict=True))
+            return list(zip(ids, *self._numbers(X), strict=True))
         scores = model.decision_function(X)
         if self._targets:
             columns = [ids, *(scores > 0).astype(int).T.tolist()]
@@ -147,6 +164,12 @@ class Columns:
         if self._probability:
             columns += model.predict_proba(X).T.tolist()
         return list(zip(*columns, strict=True))
+
+    def _numbers(self, X: Any) -> list[list[float]]:
+        """Return columns of numbers: the prediction of each target, then both ends of each."""
+        columns = list(self.model.predict(X).reshape(len(X), -1).T)
+        ends = [f + way * half for f, half in zip(columns, self._half_widths, strict=False) for way in (-1, 1)]
+        return [column.tolist() for column in columns + ends]
 
 
 class Unique:

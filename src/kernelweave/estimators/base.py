@@ -96,7 +96,7 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
         Parameters
         ----------
         targets : one array of y per machine
-        C : the cost of every sample, with class and sample weights inside
+        C : the cost of every sample, with class and sample weights inside: (n,), or a row for every machine
         share : the sample weights, for the scaling of the terms
         listeners : callbacks and checkpoint
         target : what y is called, where it has a name
@@ -118,15 +118,16 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
         loss = self._loss()
         for y in targets:
             loss.check(y)
-        kept = np.flatnonzero(NOTHING * C.max() < C)
-        if len(kept) < len(C):  # a weight of zero is the same as not being there
-            X, C, share, targets = X.rows(kept), C[kept], share[kept], [y[kept] for y in targets]
+        C = np.broadcast_to(C, (len(targets), len(X)))
+        kept = np.flatnonzero((NOTHING * C.max() < C).all(axis=0))
+        if len(kept) < len(X):  # a weight of zero is the same as not being there
+            X, C, share, targets = X.rows(kept), C[:, kept], share[kept], [y[kept] for y in targets]
         warn_scales(X, self._kernel())
         from .._fast.interrupts import gated
 
         limited, budget = clock.limited(self.max_seconds, listeners.compiling), budget_bytes(self.memory)
         with blas_threads(count_jobs(self.n_jobs)), gated(), ExitStack() as later, limited as deadline:
-            machines = [Machine(loss, y, C) for y in targets]
+            machines = [Machine(loss, y, own) for y, own in zip(targets, C, strict=True)]
             self.base_kernel_, said = learned_kernel(self._kernel(), X, share)
             kernel, self.widths_ = with_widths(
                 self.base_kernel_, X, machines, deadline, self.random_state, self.scaling, share, budget
@@ -144,7 +145,9 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
             if not terms.gram.held.blas and terms.gram.n > MANY:
                 later.enter_context(blas_threads(1))
             if self.learn_C:
-                terms, machines = with_learned_C(terms, machines, C / self._cost(), identity_scale(self.scaling, share))
+                terms, machines = with_learned_C(
+                    terms, machines, C[0] / self._cost(), identity_scale(self.scaling, share)
+                )
             norm = _norm_of_terms(norm, terms)
             left = max(0.0, budget - terms.gram.bytes.held)
             whole = Problem(terms.gram, machines, norm, self.tol, deadline, None, self.dual, left, is_certain(kernel))

@@ -17,6 +17,7 @@ from ..validation import (
     check_class_weight,
     check_costs,
     check_indicator,
+    check_label_weight,
     check_labels,
     check_sample_weight,
     check_X,
@@ -80,11 +81,13 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         Most steps of the solver.
     max_seconds : float or None
         Most seconds of the fit.
-    class_weight : dict, "balanced" or None
-        Multiplies C by class.
+    class_weight : dict, "balanced", list or None
+        Multiplies C by class. Of several labels: by whether a sample has the label, {0: 1, 1: 5}, the same for all, or
+        a list with one for each; "balanced" looks at each label by itself.
     probability : bool
         Whether `predict_proba` is wanted: five more fits, each of which judges a fifth of the samples that it does not
-        know, and a logistic curve through these decision values. Not needed for loss="logistic".
+        know, and a logistic curve through these decision values, of every class or label. With `groups` of `fit`, whole
+        groups are left out. Not needed for loss="logistic".
     weights : {"shared", "per_class"}
         For more than two classes, and for several labels: one set of weights for all machines, or one for each.
     cv : int, splitter of scikit-learn, or list of (train, test)
@@ -217,7 +220,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         sample_weight : array, optional
             Multiplies C by sample; a weight of 2 is the same as being there twice.
         groups : array, optional
-            For C="cv": samples of one group are left out together.
+            For C="cv" and `probability`: samples of one group are left out together.
         checkpoint : path or Checkpoint, optional
             Keep the fit in this file every two minutes, and go on from it where it is there.
         callback : callable, optional
@@ -236,7 +239,10 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         if indicator is not None:
             if self._searches():
                 self._search(views, indicator.astype(np.int64), weight, groups, callback)
-            return self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback, engine))
+            self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback, engine))
+            if self.probability:
+                self.calibration_ = calibrate(self, views, indicator, weight, groups, callback)
+            return self
         self.classes_, codes = check_labels(y, len(views))
         weight_C = weight * check_class_weight(self.class_weight, self.classes_, codes, weight)
         if len(np.unique(codes[weight_C > 0])) < 2:
@@ -251,19 +257,16 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
             views, targets, C, weight, self._listeners(checkpoint, callback, engine), getattr(y, "name", None)
         )
         if self.probability:
-            self.calibration_ = calibrate(self, views, codes, weight)
+            self.calibration_ = calibrate(self, views, self.classes_[codes], weight, groups, callback)
         return self
 
-    def _fit_labels(self, X: Views, indicator: np.ndarray, weight: np.ndarray, listeners: Listeners) -> MKLClassifier:
+    def _fit_labels(self, X: Views, indicator: np.ndarray, weight: np.ndarray, listeners: Listeners) -> None:
         """Learn one machine for each of several labels that a sample may have."""
-        if self.class_weight is not None or self.probability:
-            what = "class_weight" if self.class_weight is not None else "probability=True"
-            instead = "sample_weight" if self.class_weight is not None else 'loss="logistic"'
-            raise InputError(f"{what} is for one column of classes, and y has several of labels; use {instead}.")
+        if self.class_weight is not None and self.learn_C:
+            raise InputError("learn_C=True has one C for all labels, and class_weight one for each; give one of them.")
         self.classes_ = np.arange(indicator.shape[1])
-        targets = list(np.where(indicator.T, 1.0, -1.0))
-        self._fit_problem(X, targets, check_costs(self._cost() * weight), weight, listeners)
-        return self
+        C = self._cost() * weight * check_label_weight(self.class_weight, indicator, weight)
+        self._fit_problem(X, list(np.where(indicator.T, 1.0, -1.0)), check_costs(C), weight, listeners)
 
     def _loss(self) -> Loss:
         return as_loss(self._plain_loss("hinge") if self.loss is None else self.loss, TARGETS)

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 from ..errors import InputError
+from ..progress import Callback
 from ..views import Views
+from .left_out import machines_without
 
 #: Parts that the training samples are cut into; each is predicted by a machine that learned from the others.
 N_FOLDS = 10
 
 
-def left_out_errors(model: Any, X: Views, y: np.ndarray, weight: np.ndarray, groups: Any) -> np.ndarray:
+def left_out_errors(
+    model: Any, X: Views, y: np.ndarray, weight: np.ndarray, groups: Any, callback: Callback | None = None
+) -> np.ndarray:
     """Return |y − prediction| of training samples by machines that did not know them, sorted; shaped like y."""
     kept = np.flatnonzero(weight > 0)  # a weight of zero is the same as not being there
     X, y, weight = X.rows(kept), y[kept], weight[kept]
@@ -29,11 +32,7 @@ def left_out_errors(model: Any, X: Views, y: np.ndarray, weight: np.ndarray, gro
     n_folds = min(N_FOLDS, n_parts)
     splitter = KFold(n_folds, shuffle=True, random_state=0) if own is None else GroupKFold(n_folds)
     errors = np.empty(y.shape)
-    for train, test in splitter.split(y, y, own):
-        part = clone(model).set_params(intervals=False, warm_start=False, verbose=0)
-        if hasattr(model, "cv_results_"):  # what a path over C found is not looked for again
-            part.set_params(C=model.C_)
-        part.fit(X.rows(train), y[train], weight[train])
+    for test, part in machines_without(model, X, y, weight, splitter.split(y, y, own), callback):
         errors[test] = np.abs(y[test] - part.predict(X.rows(test)))
     return np.sort(errors, axis=0)
 

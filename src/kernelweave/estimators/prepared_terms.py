@@ -87,7 +87,7 @@ def prepare_terms(
         f"terms {', '.join(map(str, group))} are identical on these data"
         f"{', but for a constant at most,' if centred else ''} and share their weight equally"
         for group in groups
-        if len(group) > 1
+        if len(group) > 1 and not quiet
     ]
     firsts = [group[0] for group in groups]
     kept = scaled if len(firsts) == gram.n_terms else scaled.only(firsts)

@@ -145,7 +145,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         name = name if isinstance(name, str) else None
         self._fit_problem(views, targets, C, weight, self._listeners(checkpoint, callback, engine), name)
         if self.intervals:
-            self.left_out_errors_ = left_out_errors(self, views, y, weight, groups)
+            self.left_out_errors_ = left_out_errors(self, views, y, weight, groups, callback)
         return self
 
     def _units_of(self, y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:

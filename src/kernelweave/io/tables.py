@@ -16,6 +16,7 @@ from ..errors import InputError, MissingLabelError
 from ..sequences import Alphabet, SequenceSet, as_sequences
 from .streams import Source
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 _MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"))
 
 
@@ -33,7 +34,8 @@ def read_table(path: str | os.PathLike, columns: Sequence[str] | None = None) ->
     Returns
     -------
     columns : dict of str to ndarray
-        Whole numbers as int64, numbers as float64 (missing: nan), anything else as an object array of strings.
+        Whole numbers as int64, numbers as float64 (missing: nan), dates as datetime64 (missing: NaT), anything else as
+        an object array of strings.
 
     Raises
     ------
@@ -173,7 +175,7 @@ def _long_fields() -> Iterator[None]:
 
 
 def _typed(values: list[str]) -> np.ndarray:
-    """Numbers where every value is one; '007' and '1_000' are names."""
+    """Numbers where every value is one; '007' and '1_000' are names. Dates where all are, as 2020-01-31T12:30:00."""
     given = [value for value in (v.strip() for v in values) if value not in _MISSING]
     if given and not any("_" in v or (len(v) > 1 and v[0] == "0" and v[1].isdigit()) for v in given):
         try:
@@ -184,6 +186,12 @@ def _typed(values: list[str]) -> np.ndarray:
         try:
             return np.array([np.nan if v.strip() in _MISSING else float(v) for v in values])
         except ValueError:
+            pass
+    if given and all(map(_DATE.fullmatch, given)):
+        unit = "D" if max(map(len, given)) == len("2020-01-31") else "us"
+        try:
+            return np.array([None if v.strip() in _MISSING else v.strip() for v in values], f"datetime64[{unit}]")
+        except ValueError:  # the 31st of June
             pass
     out = np.empty(len(values), object)
     out[:] = values
@@ -240,13 +248,15 @@ def _parquet_reader(name: str) -> tuple[list[str], Any]:
 
 
 def _column(series: Any) -> np.ndarray:
-    """A column of a frame: numbers as they are (missing: nan), anything else as objects, None where missing."""
+    """A column of a frame: numbers and dates as they are (missing: nan, NaT), others as objects, None where missing."""
     import narwhals as nw
 
     found = nw.from_native(series, series_only=True)
-    if found.dtype.is_numeric() and not found.is_null().any():
+    if found.dtype.is_temporal() and found.dtype != nw.Time:
         return found.to_numpy()
-    if found.dtype.is_numeric():
+    if (found.dtype.is_numeric() or found.dtype == nw.Boolean) and not found.is_null().any():
+        return found.to_numpy()
+    if found.dtype.is_numeric() or found.dtype == nw.Boolean:
         return np.array([np.nan if value is None else value for value in found.to_list()], float)
     out = np.empty(len(found), object)
     out[:] = found.to_list()
@@ -292,6 +302,8 @@ def header_labels(pattern: str = "label") -> Callable[[str], str]:
 def tidy_labels(labels: Any) -> np.ndarray:
     """Return labels as integers if all are whole numbers, as floats if all are numbers, else as they are."""
     labels = np.asarray(labels)
+    if labels.dtype.kind in "bmM":
+        return labels.astype(str)
     if labels.dtype.kind not in "UO":
         return labels
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..categories import CATEGORIES
 from ..errors import InputError
+from ..matrices import listed_labels
 from ..presence import there
 from ..usual import PROTEINS, TEXTS
 from ..views import ArrayViews, DictViews, Views
@@ -38,6 +39,10 @@ MAX_UNITS = 1000
 MOST_BYTES = 2**31
 #: Days after which dates come again, and how many periods the dates must span.
 PERIODS, MIN_PERIODS = (7.0, 365.25), 2.0
+#: What is learned from, and what to call it.
+READ = {kind: kind for kind in ("numbers", "dates", "categories", "text", "sequences")} | {
+    "ordered": "ordered categories"
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -62,9 +67,12 @@ class Auto(Kernel):
         found = _Chooser(np.ones(len(X)) if share is None else share, self.several)
         terms = found.terms(X)
         if not terms:
-            raise InputError("There is no column to learn from: every column holds one value only, or names the rows.")
+            text = "There is no column to learn from: every column holds one value only, or names the rows."
+            raise InputError(" ".join([text, *(f"{hint}." for hint in found.hints())]))
         kernel = add_all(terms)
-        return kernel, [f"the kernel was chosen by the look of the data: {kernel!r}", *found.notes()]
+        n_terms = len(kernel.terms(X))
+        why = f"the kernel was chosen by the look of the data, {n_terms} terms (see base_kernel_): {found.summary()}"
+        return kernel, [why, *found.notes(), *found.hints()]
 
     def learned(self, X: Views, share: np.ndarray | None = None) -> Kernel:
         return self.chosen(X, share)[0].learned(X, share)
@@ -92,16 +100,20 @@ class _Chooser:
     share: np.ndarray
     several: bool
     left_out: dict[str, list[Hashable]] = field(default_factory=dict)
+    #: The view whose columns are looked at, and what they all look like.
+    view: Hashable | None = None
+    looks: list[tuple[Hashable | None, Look]] = field(default_factory=list)
 
     def terms(self, X: Views) -> list[Kernel]:
         if isinstance(X, DictViews):
             return self._of_views(X)
         if isinstance(X, ArrayViews) and X.data.ndim == 2 and X.data.dtype.kind in "biuf":
             looks = look_at_matrix(X.matrix(gaps=True))
+            self.looks += [(self.view, look) for look in looks]
             return self._of_columns(X, looks)
         if len(X.labels) == 1:
             return self._of_one(X)
-        return self._of_columns(X, [look_at(label, X.select(label)) for label in X.labels])
+        return self._of_columns(X, [self._look_at(label, X.select(label)) for label in X.labels])
 
     def notes(self) -> list[str]:
         what = {"constant": "one value only", "names": "a value of its own in every row"}
@@ -112,9 +124,37 @@ class _Chooser:
             for kind, labels in self.left_out.items()
         ]
 
+    def summary(self) -> str:
+        """Return what is read, in words: numbers in 'age', 'dose' (some missing); text in 'note'."""
+        groups: dict[tuple[Hashable | None, str], list[Look]] = {}
+        for view, look in self.looks:
+            if look.kind in READ:
+                groups.setdefault((view, look.kind), []).append(look)
+        said = []
+        for (view, kind), looks in groups.items():
+            labels = tuple(look.label for look in looks)
+            numbered = all(isinstance(label, int) for label in labels)
+            where = f"{len(labels)} column{'s' * (len(labels) > 1)}" if numbered else listed_labels(labels)
+            gaps = " (some missing)" if any(look.gaps for look in looks) else ""
+            said.append(f"{READ[kind]} in {where}{'' if view is None else f' of {view!r}'}{gaps}")
+        return "; ".join(said)
+
+    def hints(self) -> list[str]:
+        """Return what would be read better as something else."""
+        return [
+            f"{look.label!r} holds {look.printed} as text, and would say more as {look.printed}"
+            for _, look in self.looks
+            if look.printed
+        ]
+
+    def _look_at(self, label: Hashable, X: Views) -> Look:
+        look = look_at(label, X)
+        self.looks.append((self.view, look))
+        return look
+
     def _of_one(self, X: Views) -> list[Kernel]:
         """Return the terms for a single column, which needs no `.on`."""
-        look = look_at(X.labels[0], X)
+        look = self._look_at(X.labels[0], X)
         if look.kind in ("numbers", "dates"):
             return [*self._of_numbers(X, [look]), *self._of_dates([look], None)]
         return self._of_thing(look, X)
@@ -123,16 +163,16 @@ class _Chooser:
         """Return the terms for named views: single columns are seen together, each wider view by itself."""
         single = [label for label in X.labels if _is_column(X.parts[label])]
         wide = [label for label in X.labels if label not in single]
-        found = [term.on(label) for label in wide for term in self._of_view(X.parts[label])]
-        looks = [look_at(label, X.parts[label]) for label in single]
+        found = [term.on(label) for label in wide for term in self._of_view(label, X.parts[label])]
+        looks = [self._look_at(label, X.parts[label]) for label in single]
         return [*found, *(self._of_columns(X, looks) if single else [])]
 
-    def _of_view(self, X: Views) -> list[Kernel]:
+    def _of_view(self, label: Hashable, X: Views) -> list[Kernel]:
         """Return the terms for a wide view, which some samples may lack: those that have it decide."""
         rows, known = there(X)
         if not 0 < len(rows) < len(X):
-            return self.terms(X)
-        own = _Chooser(self.share[rows], self.several, self.left_out)
+            return replace(self, view=label).terms(X)
+        own = replace(self, share=self.share[rows], view=label)
         return [term.if_missing() for term in own.terms(known)]
 
     def _of_columns(self, X: Views, looks: Sequence[Look]) -> list[Kernel]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..categories import category_names, ordered_names
-from ..errors import InputError
+from ..errors import InputError, InputTypeError
+from ..matrices import as_times, is_nothing
 from ..views import Views
 
 #: A column of text with at most this many different values, or this share of the rows, is one of categories ...
@@ -21,6 +25,11 @@ MAX_NAME = 60
 MIN_ROWS = 10
 #: What a column of whole numbers is called that names the rows.
 ROW_NAMES = ("id", "index", "row", "rowid", "row_id", "sample_id", "uid", "uuid")
+#: Text that would say more if it were not text.
+PRINTED = {
+    "numbers": re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*"),
+    "dates": re.compile(r"\d{4}-\d\d-\d\d.*"),
+}
 
 
 @dataclass(frozen=True)
@@ -35,19 +44,28 @@ class Look:
     gaps: bool = False
     #: From the first to the last, of numbers and dates.
     span: float = 0.0
+    #: What a column of text with many values spells: "numbers", "dates" or nothing of that kind.
+    printed: str = ""
 
 
 def look_at(label: Hashable, column: Views) -> Look:
     """Return what a single column looks like."""
     raw = column.column()
-    dtype = np.asarray(raw).dtype if not hasattr(raw, "alphabet") else np.dtype(object)
+    dtype = as_times(np.asarray(raw)).dtype if not hasattr(raw, "alphabet") else np.dtype(object)
     if dtype.kind in "biufmM" or (dtype.kind == "O" and _holds_numbers(raw)):
         return _look_at_numbers(label, column, dtype)
     if hasattr(raw, "alphabet"):  # sequences that are packed already
         return Look(label, "sequences")
+    try:
+        names = category_names(raw)
+    except TypeError:
+        raise InputTypeError(
+            f"Column {label!r} holds lists or the like, which no kernel reads as they are. Leave it out, or spread it "
+            "over columns of numbers."
+        ) from None
     if ordered_names(raw) is not None:
-        return _unless_constant(Look(label, "ordered", "" in category_names(raw)), set(category_names(raw)))
-    return _look_at_text(label, category_names(raw))
+        return _unless_constant(Look(label, "ordered", "" in names), set(names))
+    return _with_print(_look_at_text(label, names), names)
 
 
 def look_at_matrix(values: Any) -> list[Look]:
@@ -75,8 +93,8 @@ def _look_at_numbers(label: Hashable, column: Views, dtype: np.dtype) -> Look:
 def _holds_numbers(raw: Any) -> bool:
     """Say whether objects are numbers, with gaps perhaps."""
     values = raw.to_pylist() if hasattr(raw, "to_pylist") else list(raw)
-    known = [value for value in values if value is not None and type(value).__name__ not in ("NAType", "NaTType")]
-    return bool(known) and all(isinstance(value, (int, float, np.number, np.bool_)) for value in known)
+    known = [value for value in values if not is_nothing(value)]
+    return bool(known) and all(isinstance(value, (Real, Decimal, np.bool_)) for value in known)
 
 
 def _look_at_text(label: Hashable, names: list[str]) -> Look:
@@ -94,6 +112,15 @@ def _look_at_text(label: Hashable, names: list[str]) -> Look:
         alone = len(distinct) == len(there) and len(there) >= MIN_ROWS
         return Look(label, "names" if alone else "categories", gaps)
     return Look(label, "text", gaps)
+
+
+def _with_print(look: Look, names: list[str]) -> Look:
+    """Return the look of a column of text with what it spells, unless it has so few values that they are categories."""
+    distinct = set(names) - {""}
+    if len(distinct) <= MAX_CATEGORIES:
+        return look
+    spelt = [kind for kind, sign in PRINTED.items() if all(map(sign.fullmatch, distinct))]
+    return replace(look, printed=spelt[0]) if spelt else look
 
 
 def _reads_as_sequences(texts: list[str]) -> bool:
