@@ -7,7 +7,7 @@ length, else on counts of words of 1 to 4 letters (2 of proteins: also of the fi
 the best C of three (trees: the best number of leaves), by the same folds. Scores: the area under the precision-recall
 curve of two classes, the accuracy of several; processor seconds of all folds together, with all C.
 
-What was found is kept in benchmarks/results/presets.json; --write puts it into the table of
+What was found is kept in docs/reference/presets.json; --write puts it into the table of
 docs/reference/command_line.md.
 """
 
@@ -40,7 +40,7 @@ from kernelweave.cli.presets import PRESETS
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(os.environ.get("KERNELWEAVE_DATA", ROOT.parent / "shared" / "data"))
-RESULTS, PAGE = ROOT / "benchmarks" / "results" / "presets.json", ROOT / "docs" / "reference" / "command_line.md"
+RESULTS, PAGE = ROOT / "docs" / "reference" / "presets.json", ROOT / "docs" / "reference" / "command_line.md"
 BEGIN, END = "<!-- presets: begin -->\n", "<!-- presets: end -->\n"
 CHALLENGE, MULTILOC = "tfbs_kernel_challenge/data.csv.gz", "protein_localisation_multiloc/data.csv.gz"
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
