@@ -28,20 +28,7 @@ def word_numbers(codes, offsets, length, size):
                 numbers[m], places[m] = number, i - length + 1 - offsets[r]
                 m += 1
         starts[r + 1] = m
-    return numbers[:m].copy(), places[:m].copy(), starts
-
-
-@jit
-def flip_words(numbers, length, size, complement):
-    """The reverse complements of words -> (M,) int32; complement (256,) uint8."""
-    out = np.empty(len(numbers), np.int32)
-    for i in range(len(numbers)):
-        number, other = numbers[i], 0
-        for _ in range(length):
-            other = other * size + complement[number % size]
-            number //= size
-        out[i] = other
-    return out
+    return numbers[:m], places[:m], starts
 
 
 @jit
@@ -64,82 +51,31 @@ def look_up_words(numbers, starts, weights, table, first, out):
 
 
 @jit
-def reflect_rows(table, size, first, last):
-    """Reflect rows first to last of table (rows, size^a) along each of their a letters: constants go to letter 0.
+def reflect(block, size):
+    """Reflect columns of block (size^a, m) along each of the a letters that number its rows: constants go to letter 0.
 
     Along a letter, x -> x - 2 v (v'x) / v'v with v = e_0 - 1 / sqrt(size): symmetric, and its own inverse.
     """
-    u = size**-0.5
-    for r in range(first, last):
-        row = table[r]
-        step = 1
-        while step < len(row):
-            for low in range(0, len(row), step * size):
-                for i in range(low, low + step):
-                    _reflect(row, i, step, size, u)
-            step *= size
-
-
-@jit
-def reflect_columns(table, size, first, last):
-    """The same for columns first to last of table (size^a, columns), along the a letters of the rows."""
-    u = size**-0.5
-    step = 1
-    sums, moves = np.empty(last - first), np.empty(last - first)
-    while step < len(table):
-        for low in range(0, len(table), step * size):
-            for i in range(low, low + step):
-                head = table[i, first:last]
-                sums[:] = head
-                for c in range(1, size):
-                    other = table[i + c * step, first:last]
-                    for j in range(len(sums)):
-                        sums[j] += other[j]
-                for j in range(len(sums)):
-                    moves[j] = u * (head[j] - u * sums[j]) / (1.0 - u)
-                    head[j] = u * sums[j]
-                for c in range(1, size):
-                    other = table[i + c * step, first:last]
-                    for j in range(len(sums)):
-                        other[j] += moves[j]
+    u, step = size**-0.5, 1
+    n, width = block.shape
+    moves = np.empty(width)
+    while step < n:
+        for i in range(n):
+            if i // step % size:
+                continue
+            for j in range(width):
+                moves[j] = block[i, j]
+            for c in range(1, size):
+                for j in range(width):
+                    moves[j] += block[i + c * step, j]
+            for j in range(width):
+                head = block[i, j]
+                block[i, j] = u * moves[j]
+                moves[j] = u * (head - block[i, j]) / (1.0 - u)
+            for c in range(1, size):
+                for j in range(width):
+                    block[i + c * step, j] += moves[j]
         step *= size
-
-
-@jit
-def _reflect(row, i, step, size, u):
-    total = row[i]
-    for c in range(1, size):
-        total += row[i + c * step]
-    move = u * (row[i] - u * total) / (1.0 - u)
-    row[i] = u * total
-    for c in range(1, size):
-        row[i + c * step] += move
-
-
-@jit
-def scale_levels(table, size, values, first, last):
-    """Multiply rows first to last of table (size^a, size^b) by values[letters that are not 0]; values (a + b + 1,)."""
-    below = np.zeros(table.shape[1], np.int64)
-    for i in range(len(below)):
-        below[i] = below[i // size] + (i % size != 0)
-    for r in range(first, last):
-        above, number = 0, r
-        while number:
-            above += number % size != 0
-            number //= size
-        row = table[r]
-        for i in range(len(row)):
-            row[i] *= values[above + below[i]]
-
-
-@jit
-def split_words(numbers, low_size):
-    """Numbers (M,) as their upper and lower letters -> two arrays (M,) int32."""
-    high, low = np.empty(len(numbers), np.int32), np.empty(len(numbers), np.int32)
-    for i in range(len(numbers)):
-        high[i] = numbers[i] // low_size
-        low[i] = numbers[i] - high[i] * low_size
-    return high, low
 
 
 @jit
@@ -223,73 +159,54 @@ def spread_words(high, low, upper, lower, starts, weights, out):
 
 
 @jit
-def own_values(codes, offsets, weights, length, size, profile, complement, both, out):
+def own_values(codes, offsets, weights, length, profile, complement, both, out):
     """out[r] = sum of profile[letters that differ] over all pairs of words of sequence r; out (n,).
 
-    Where `both`, the second word is also read on the other strand; weights: those of the words from every place, (N,)
-    or (0,) for 1 each. Pairs at one distance share letters, so that each is one letter more and one less.
+    Where `both`, the second word is also read on the other strand; weights (N,): those of the words from every place,
+    0 where one holds an unknown letter. Pairs at one distance are compared together, many letters at a time.
     """
+    longest = 0
     for r in range(len(out)):
-        begin, end = offsets[r], offsets[r + 1]
-        own, mine = codes[begin:end], weights[begin:end]
-        n = len(own) - length + 1
+        longest = max(longest, offsets[r + 1] - offsets[r])
+    own, other = np.empty(longest, np.uint8), np.empty(longest, np.uint8)
+    mine, theirs, room = np.empty(longest), np.empty(longest), np.empty((2, longest), np.uint8)
+    for r in range(len(out)):
+        begin, n_letters = offsets[r], offsets[r + 1] - offsets[r]
+        n = n_letters - length + 1
+        for i in range(n_letters):
+            own[i] = codes[begin + i]
+            other[n_letters - 1 - i] = complement[codes[begin + i]]
+        for i in range(n):
+            mine[i] = weights[begin + i]
+            theirs[n - 1 - i] = weights[begin + i]
         total = 0.0
         for shift in range(n):
-            value = _diagonal(own, mine, 0, own, mine, shift, n - shift, length, size, profile)
+            value = _side_by_side(own, mine, 0, own, mine, shift, n - shift, length, profile, room)
             total += 2.0 * value if shift else value
-        if both:
-            other, theirs = _other_strand(own, mine, length, size, complement)
-            total += _crossed(own, mine, other, theirs, n, length, size, profile)
+        # `other` is `own`, turned around, so every run of pairs reads the same from either end: half of it is enough
+        for shift in range(1 - n if both else n, n):
+            i, j = max(0, -shift), max(0, shift)
+            half = (n - abs(shift)) // 2
+            total += 2.0 * _side_by_side(own, mine, i, other, theirs, j, half, length, profile, room)
+            if (n - shift) % 2:
+                total += _side_by_side(own, mine, i + half, other, theirs, j + half, 1, length, profile, room)
         out[r] = total
 
 
 @jit
-def _diagonal(a, a_weights, i, b, b_weights, j, n_pairs, length, size, profile):
-    """Sum over the pairs of words at i + t of a and j + t of b, t < n_pairs."""
-    total, differ, known = 0.0, 0, 0
-    for t in range(n_pairs + length - 1 if n_pairs else 0):
-        x, y = a[i + t], b[j + t]
-        if x >= size or y >= size:
-            known, differ = 0, 0
-            continue
-        known += 1
-        differ += x != y
-        if known > length:
-            known = length
-            differ -= a[i + t - length] != b[j + t - length]
-        if known == length and differ < len(profile):
-            value = profile[differ]
-            if len(a_weights):
-                value *= a_weights[i + t - length + 1] * b_weights[j + t - length + 1]
-            total += value
-    return total
-
-
-@jit
-def _other_strand(own, mine, length, size, complement):
-    """The reverse complement of a sequence, and the weights of its words."""
-    n = len(own)
-    other, theirs = np.empty(n, np.uint8), np.zeros(len(mine), mine.dtype)
-    for i in range(n):
-        code = own[n - 1 - i]
-        other[i] = complement[code] if code < size else code
-    for i in range(n - length + 1 if len(mine) else 0):
-        theirs[i] = mine[n - length - i]
-    return other, theirs
-
-
-@jit
-def _crossed(own, mine, other, theirs, n, length, size, profile):
-    """Sum over all pairs of a word of own and a word of other, n words each; other is own, turned around.
-
-    So every run of pairs at one distance reads the same from either end: half of it is enough.
-    """
-    total = 0.0
-    for shift in range(n):
-        half, odd = (n - shift) // 2, (n - shift) % 2
-        for side in range(2 if shift else 1):
-            i, j = (0, shift) if side == 0 else (shift, 0)
-            total += 2.0 * _diagonal(own, mine, i, other, theirs, j, half, length, size, profile)
-            if odd:
-                total += _diagonal(own, mine, i + half, other, theirs, j + half, 1, length, size, profile)
+def _side_by_side(a, a_weights, i, b, b_weights, j, n_pairs, length, profile, room):
+    """Sum over the pairs of words at i + t of a and j + t of b, t < n_pairs; room (2, letters) is written to."""
+    differ, counts, x, y = room[0], room[1], a[i:], b[j:]  # slices: places that may be below 0 hold back vector units
+    for t in range(n_pairs + length - 1):
+        differ[t] = x[t] != y[t]
+    for t in range(n_pairs):
+        counts[t] = differ[t]
+    for c in range(1, length):
+        later = differ[c:]
+        for t in range(n_pairs):
+            counts[t] += later[t]
+    total, n = 0.0, len(profile)
+    for t in range(n_pairs):
+        if counts[t] < n:
+            total += profile[counts[t]] * a_weights[i + t] * b_weights[j + t]
     return total

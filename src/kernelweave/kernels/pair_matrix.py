@@ -47,9 +47,7 @@ class _Halves:
 
     @classmethod
     def of(cls, words: WordList, low_size: int) -> _Halves:
-        from .._fast.word_pairs import split_words
-
-        high, low = split_words(words.numbers, low_size)
+        high, low = np.divmod(words.numbers, np.int32(low_size))
         return cls(high, low, words.starts, words.weights)
 
     @property
