@@ -114,7 +114,11 @@ def test_shared_keys(weighted, merged, triangle, rng):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_own_pairs(both, weighted, rng):
     X = as_sequences(
-        ["".join(rng.choice(list("ACGTN"), n, p=[0.3, 0.2, 0.2, 0.25, 0.05])) for n in (2, 3, 9, 24, 25)], "dna"
+        [
+            "".join(rng.choice(list("ACGTN"), n, p=[0.3, 0.22, 0.22, 0.25, 0.01]))
+            for n in (2, 3, 9, 24, 25, 63, 64, 130, 200)
+        ],
+        "dna",
     )
     codes, offsets = X.flat_codes(), X.offsets
     weights = rng.integers(1, 9, len(codes)).astype(np.float64) if weighted else np.ones(len(codes))
@@ -122,7 +126,7 @@ def test_own_pairs(both, weighted, rng):
     known = np.repeat(offsets[:-1], np.diff(starts)) + places
     weights = np.where(np.isin(np.arange(len(codes)), known), weights, 0.0)
     profile, values = np.array([5.0, 2.0, 1.0]), np.empty(len(X))
-    fast.own_values(codes, offsets, weights, 3, profile, DNA.complement_table, both, values)
+    fast.own_values(codes, offsets, weights, 3, 2, profile, DNA.complement_table, both, values)
     strands = [numbers, flip(numbers, 3)][: 1 + both]
     whole = np.append(profile, 0.0)[apart(3, 4)]
     for r in range(len(X)):

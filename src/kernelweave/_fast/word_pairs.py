@@ -7,6 +7,9 @@ has the words numbers[starts[r] : starts[r + 1]].
 import numpy as np
 
 from kernelweave._fast import jit
+from kernelweave._fast.bits import trailing_zeros
+
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @jit
@@ -159,54 +162,82 @@ def spread_words(high, low, upper, lower, starts, weights, out):
 
 
 @jit
-def own_values(codes, offsets, weights, length, profile, complement, both, out):
+def own_values(codes, offsets, weights, length, n_bits, profile, complement, both, out):
     """out[r] = sum of profile[letters that differ] over all pairs of words of sequence r; out (n,).
 
     Where `both`, the second word is also read on the other strand; weights (N,): those of the words from every place,
-    0 where one holds an unknown letter. Pairs at one distance are compared together, many letters at a time.
+    0 where one holds an unknown letter. Sequences are laid out bit by bit of their letters, so that 64 letters side by
+    side are compared at once.
     """
     longest = 0
     for r in range(len(out)):
         longest = max(longest, offsets[r + 1] - offsets[r])
-    own, other = np.empty(longest, np.uint8), np.empty(longest, np.uint8)
-    mine, theirs, room = np.empty(longest), np.empty(longest), np.empty((2, longest), np.uint8)
+    planes = np.empty((2, n_bits, longest // 64 + 2), np.uint64)
     for r in range(len(out)):
-        begin, n_letters = offsets[r], offsets[r + 1] - offsets[r]
-        n = n_letters - length + 1
-        for i in range(n_letters):
-            own[i] = codes[begin + i]
-            other[n_letters - 1 - i] = complement[codes[begin + i]]
-        for i in range(n):
-            mine[i] = weights[begin + i]
-            theirs[n - 1 - i] = weights[begin + i]
-        total = 0.0
-        for shift in range(n):
-            value = _side_by_side(own, mine, 0, own, mine, shift, n - shift, length, profile, room)
-            total += 2.0 * value if shift else value
-        # `other` is `own`, turned around, so every run of pairs reads the same from either end: half of it is enough
-        for shift in range(1 - n if both else n, n):
-            i, j = max(0, -shift), max(0, shift)
-            half = (n - abs(shift)) // 2
-            total += 2.0 * _side_by_side(own, mine, i, other, theirs, j, half, length, profile, room)
-            if (n - shift) % 2:
-                total += _side_by_side(own, mine, i + half, other, theirs, j + half, 1, length, profile, room)
+        own, mine = codes[offsets[r] : offsets[r + 1]], weights[offsets[r] : offsets[r + 1]]
+        n, total = len(own) - length + 1, 0.0
+        _lay_out(own, complement, planes)
+        for strand in range(2 if both and n > 0 else 1):
+            for shift in range((1 - n) * strand, n):
+                value = _side_by_side(planes, strand, shift, mine, n, length, profile)
+                total += 2.0 * value if strand or shift else value
         out[r] = total
 
 
 @jit
-def _side_by_side(a, a_weights, i, b, b_weights, j, n_pairs, length, profile, room):
-    """Sum over the pairs of words at i + t of a and j + t of b, t < n_pairs; room (2, letters) is written to."""
-    differ, counts, x, y = room[0], room[1], a[i:], b[j:]  # slices: places that may be below 0 hold back vector units
-    for t in range(n_pairs + length - 1):
-        differ[t] = x[t] != y[t]
-    for t in range(n_pairs):
-        counts[t] = differ[t]
-    for c in range(1, length):
-        later = differ[c:]
-        for t in range(n_pairs):
-            counts[t] += later[t]
-    total, n = 0.0, len(profile)
-    for t in range(n_pairs):
-        if counts[t] < n:
-            total += profile[counts[t]] * a_weights[i + t] * b_weights[j + t]
+def _lay_out(own, complement, planes):
+    """Bit b of the letters of a sequence -> planes[0, b], those of its other strand -> planes[1, b]."""
+    for strand in range(2):
+        for b in range(planes.shape[1]):
+            for word in range(planes.shape[2]):
+                planes[strand, b, word] = 0
+    for i in range(len(own)):
+        last = len(own) - 1 - i
+        for b in range(planes.shape[1]):
+            planes[0, b, i >> 6] |= np.uint64(own[i] >> b & 1) << np.uint64(i & 63)
+            planes[1, b, last >> 6] |= np.uint64(complement[own[i]] >> b & 1) << np.uint64(last & 63)
+
+
+@jit
+def _side_by_side(planes, strand, shift, weights, n, length, profile):
+    """Sum over the pairs of words at places that are `shift` apart, of n words each.
+
+    The other strand is the sequence turned around, so that its pairs read the same from either end: half of the sum is
+    returned, with half of the pair in the middle.
+    """
+    i, j, total = max(0, -shift), max(0, shift), 0.0
+    n_pairs, middle = n - abs(shift), -1
+    if strand:
+        middle = n_pairs // 2 if n_pairs % 2 else -1
+        n_pairs = (n_pairs + 1) // 2
+    at_once = 65 - length
+    for first in range(0, n_pairs, at_once):
+        differ = np.uint64(0)
+        for b in range(planes.shape[1]):
+            differ |= _letters_from(planes[0, b], i + first) ^ _letters_from(planes[strand, b], j + first)
+        c0, c1, c2, c3, c4 = differ, np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+        for t in range(1, length):  # counts of 64 words, one bit of them in each of five numbers
+            carry = differ >> np.uint64(t)
+            c0, carry = c0 ^ carry, c0 & carry
+            c1, carry = c1 ^ carry, c1 & carry
+            c2, carry = c2 ^ carry, c2 & carry
+            c3, c4 = c3 ^ carry, c4 ^ (c3 & carry)
+        some = ALL >> np.uint64(64 - min(at_once, n_pairs - first))
+        for d in range(len(profile)):
+            hits = some & (c0 ^ np.uint64((d & 1) - 1)) & (c1 ^ np.uint64((d >> 1 & 1) - 1))
+            hits &= (c2 ^ np.uint64((d >> 2 & 1) - 1)) & (c3 ^ np.uint64((d >> 3 & 1) - 1))
+            hits &= c4 ^ np.uint64((d >> 4 & 1) - 1)
+            while hits:
+                t = first + trailing_zeros(hits)
+                other = n - 1 - j - t if strand else j + t
+                value = profile[d] * weights[i + t] * weights[other]
+                total += 0.5 * value if t == middle else value
+                hits &= hits - np.uint64(1)
     return total
+
+
+@jit
+def _letters_from(plane, i):
+    """64 letters of a plane from place i on, the first in the lowest bit."""
+    at = np.uint64(i & 63)
+    return plane[i >> 6] >> at | (plane[(i >> 6) + 1] << np.uint64(1)) << (np.uint64(63) - at)

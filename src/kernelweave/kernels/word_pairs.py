@@ -103,5 +103,6 @@ def _by_pairs(kernel: WordPairKernel, some: SequenceSet, rule: PairRule) -> np.n
     weights[unknown[ends] > unknown[:-1]] = 0.0  # no word with an unknown letter counts
     both, values = rule.complement is not None, np.empty(len(some))
     complement = rule.complement if both else np.zeros(256, np.uint8)
-    own_values(codes, some.offsets, weights, rule.length, rule.profile, complement, both, values)
+    n_bits = (rule.size - 1).bit_length()
+    own_values(codes, some.offsets, weights, rule.length, n_bits, rule.profile, complement, both, values)
     return values
