@@ -125,8 +125,8 @@ def test_own_pairs(both, weighted, rng):
     numbers, places, starts = fast.word_numbers(codes, offsets, 3, 4)
     known = np.repeat(offsets[:-1], np.diff(starts)) + places
     weights = np.where(np.isin(np.arange(len(codes)), known), weights, 0.0)
-    profile, values = np.array([5.0, 2.0, 1.0]), np.empty(len(X))
-    fast.own_values(codes, offsets, weights, 3, 2, profile, DNA.complement_table, both, values)
+    profile = np.array([5.0, 2.0, 1.0])
+    values = fast.own_values(codes, offsets, weights, 3, 2, profile, DNA.complement_table, both)
     strands = [numbers, flip(numbers, 3)][: 1 + both]
     whole = np.append(profile, 0.0)[apart(3, 4)]
     for r in range(len(X)):

@@ -12,14 +12,18 @@ from kernelweave._fast.bits import trailing_zeros
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@jit
 def word_numbers(codes, offsets, length, size):
     """Words without unknown letters -> numbers (M,) int32, places (M,) int32 in their sequence, starts (n + 1,)."""
-    n = len(offsets) - 1
     numbers, places = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
-    starts = np.zeros(n + 1, np.int64)
+    starts = np.zeros(len(offsets), np.int64)
+    _number_words(codes, offsets, length, size, numbers, places, starts)
+    return numbers[: starts[-1]], places[: starts[-1]], starts
+
+
+@jit
+def _number_words(codes, offsets, length, size, numbers, places, starts):
     top, m = size ** (length - 1), 0
-    for r in range(n):
+    for r in range(len(offsets) - 1):
         run, number = 0, 0
         for i in range(offsets[r], offsets[r + 1]):
             if codes[i] >= size:
@@ -31,7 +35,6 @@ def word_numbers(codes, offsets, length, size):
                 numbers[m], places[m] = number, i - length + 1 - offsets[r]
                 m += 1
         starts[r + 1] = m
-    return numbers[:m], places[:m], starts
 
 
 @jit
@@ -81,19 +84,24 @@ def reflect(block, size):
         step *= size
 
 
-@jit
 def bucket_rows(high, low, upper, lower, starts, weights, n_keys):
     """Which sequences show every key -> rows (M,) int32, sums (M,) or (0,), buckets (n_keys + 1,) int32, repeats.
 
     The key of a word is upper[its upper letters] + lower[its lower letters]. Rows of a key are in order; a sequence
     that shows it twice is there twice, and `repeats` says how often that is so. Sums are the weights of the words.
     """
+    rows, sums = np.empty(len(high), np.int32), np.empty(len(weights), np.float32)
     buckets = np.zeros(n_keys + 2, np.int32)
+    repeats = _fill_buckets(high, low, upper, lower, starts, weights, rows, sums, buckets)
+    return rows, sums, buckets[:-1], repeats
+
+
+@jit
+def _fill_buckets(high, low, upper, lower, starts, weights, rows, sums, buckets):
     for i in range(len(high)):
         buckets[upper[high[i]] + lower[low[i]] + 2] += 1
-    for key in range(n_keys):
-        buckets[key + 2] += buckets[key + 1]
-    rows, sums = np.empty(len(high), np.int32), np.empty(len(weights), np.float32)
+    for key in range(2, len(buckets)):
+        buckets[key] += buckets[key - 1]
     for r in range(len(starts) - 1):
         for i in range(starts[r], starts[r + 1]):
             key = upper[high[i]] + lower[low[i]] + 1
@@ -104,7 +112,7 @@ def bucket_rows(high, low, upper, lower, starts, weights, n_keys):
     repeats = 0
     for i in range(1, len(rows)):
         repeats += rows[i] == rows[i - 1]
-    return rows, sums, buckets[: n_keys + 1], repeats
+    return repeats
 
 
 @jit
@@ -161,46 +169,38 @@ def spread_words(high, low, upper, lower, starts, weights, out):
             out[r, upper[high[i]] + lower[low[i]]] += weights[i] if len(weights) else 1.0
 
 
-@jit
-def own_values(codes, offsets, weights, length, n_bits, profile, complement, both, out):
-    """out[r] = sum of profile[letters that differ] over all pairs of words of sequence r; out (n,).
+def own_values(codes, offsets, weights, length, n_bits, profile, complement, both):
+    """Sum of profile[letters that differ] over all pairs of words of every sequence -> (n,).
 
     Where `both`, the second word is also read on the other strand; weights (N,): those of the words from every place,
-    0 where one holds an unknown letter. Sequences are laid out bit by bit of their letters, so that 64 letters side by
-    side are compared at once.
+    0 where one holds an unknown letter. Letters are laid out bit by bit, so that 64 side by side are compared at once.
     """
-    longest = 0
+    planes, out = np.zeros((2, n_bits, len(codes) // 64 + 2), np.uint64), np.empty(len(offsets) - 1)
+    for strand, letters in enumerate((codes, complement[codes[::-1]])):
+        for b in range(n_bits):
+            packed = np.packbits(letters >> b & 1, bitorder="little")
+            planes[strand, b].view(np.uint8)[: len(packed)] = packed
+    _add_own_pairs(planes, offsets, weights, length, profile, both, out)
+    return out
+
+
+@jit
+def _add_own_pairs(planes, offsets, weights, length, profile, both, out):
+    """The same; planes (strand, bit, N // 64 + 2): the other strand begins with the last sequence."""
     for r in range(len(out)):
-        longest = max(longest, offsets[r + 1] - offsets[r])
-    planes = np.empty((2, n_bits, longest // 64 + 2), np.uint64)
-    for r in range(len(out)):
-        own, mine = codes[offsets[r] : offsets[r + 1]], weights[offsets[r] : offsets[r + 1]]
-        n, total = len(own) - length + 1, 0.0
-        _lay_out(own, complement, planes)
+        n, total = offsets[r + 1] - offsets[r] - length + 1, 0.0
+        mine = weights[offsets[r] : offsets[r + 1]]
         for strand in range(2 if both and n > 0 else 1):
+            begin = len(weights) - offsets[r + 1] if strand else offsets[r]
             for shift in range((1 - n) * strand, n):
-                value = _side_by_side(planes, strand, shift, mine, n, length, profile)
+                value = _side_by_side(planes, offsets[r], strand, begin, shift, mine, n, length, profile)
                 total += 2.0 * value if strand or shift else value
         out[r] = total
 
 
 @jit
-def _lay_out(own, complement, planes):
-    """Bit b of the letters of a sequence -> planes[0, b], those of its other strand -> planes[1, b]."""
-    for strand in range(2):
-        for b in range(planes.shape[1]):
-            for word in range(planes.shape[2]):
-                planes[strand, b, word] = 0
-    for i in range(len(own)):
-        last = len(own) - 1 - i
-        for b in range(planes.shape[1]):
-            planes[0, b, i >> 6] |= np.uint64(own[i] >> b & 1) << np.uint64(i & 63)
-            planes[1, b, last >> 6] |= np.uint64(complement[own[i]] >> b & 1) << np.uint64(last & 63)
-
-
-@jit
-def _side_by_side(planes, strand, shift, weights, n, length, profile):
-    """Sum over the pairs of words at places that are `shift` apart, of n words each.
+def _side_by_side(planes, own, strand, begin, shift, weights, n, length, profile):
+    """Sum over the pairs of words at places that are `shift` apart, of n words each from letters `own` and `begin` on.
 
     The other strand is the sequence turned around, so that its pairs read the same from either end: half of the sum is
     returned, with half of the pair in the middle.
@@ -214,7 +214,8 @@ def _side_by_side(planes, strand, shift, weights, n, length, profile):
     for first in range(0, n_pairs, at_once):
         differ = np.uint64(0)
         for b in range(planes.shape[1]):
-            differ |= _letters_from(planes[0, b], i + first) ^ _letters_from(planes[strand, b], j + first)
+            mine = _letters_from(planes[0, b], own + i + first)
+            differ |= mine ^ _letters_from(planes[strand, b], begin + j + first)
         c0, c1, c2, c3, c4 = differ, np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
         for t in range(1, length):  # counts of 64 words, one bit of them in each of five numbers
             carry = differ >> np.uint64(t)

@@ -82,7 +82,9 @@ def _is_dense(left: _Halves, right: _Halves, n_keys: int) -> bool:
     return 4 * DENSE_COST * n_keys < shared and 8 * n_keys * n <= DENSE_BYTES
 
 
-def _add_dense(left: _Halves, right: _Halves, keys: tuple, n_keys: int, weight: float, out: np.ndarray) -> None:
+def _add_dense(
+    left: _Halves, right: _Halves, keys: tuple[np.ndarray, np.ndarray], n_keys: int, weight: float, out: np.ndarray
+) -> None:
     from .._fast.word_pairs import spread_words
 
     exact = left.most * right.most <= MAX_SINGLE
@@ -97,7 +99,13 @@ def _add_dense(left: _Halves, right: _Halves, keys: tuple, n_keys: int, weight: 
 
 
 def _add_shared(
-    left: _Halves, right: _Halves, keys: tuple, n_keys: int, weight: float, out: np.ndarray, triangle: bool
+    left: _Halves,
+    right: _Halves,
+    keys: tuple[np.ndarray, np.ndarray],
+    n_keys: int,
+    weight: float,
+    out: np.ndarray,
+    triangle: bool,
 ) -> None:
     from .._fast.word_pairs import add_pairs, bucket_rows, merge_rows
 

@@ -101,8 +101,7 @@ def _by_pairs(kernel: WordPairKernel, some: SequenceSet, rule: PairRule) -> np.n
     unknown = np.concatenate([[0], np.cumsum(codes >= rule.size)])
     ends = np.minimum(np.arange(len(codes)) + rule.length, len(codes))
     weights[unknown[ends] > unknown[:-1]] = 0.0  # no word with an unknown letter counts
-    both, values = rule.complement is not None, np.empty(len(some))
+    both = rule.complement is not None
     complement = rule.complement if both else np.zeros(256, np.uint8)
     n_bits = (rule.size - 1).bit_length()
-    own_values(codes, some.offsets, weights, rule.length, n_bits, rule.profile, complement, both, values)
-    return values
+    return own_values(codes, some.offsets, weights, rule.length, n_bits, rule.profile, complement, both)
