@@ -19,13 +19,18 @@ def apart(length, size):
     return (every[:, None] != every[None]).sum(axis=2)
 
 
+def flip(numbers, length):
+    return PairRule(length, 4, [1] * (length + 1), DNA.complement_table).flipped(numbers)
+
+
 def test_words_are_numbers_and_skip_what_is_unknown():
     codes = np.array([0, 1, 2, 9, 3, 3, 0, 1, 1], np.uint8)
     numbers, places, starts = fast.word_numbers(codes, np.array([0, 7, 7, 9]), 2, 4)
     assert numbers.tolist() == [1, 6, 15, 12, 5]
     assert places.tolist() == [0, 1, 4, 5, 0]
     assert starts.tolist() == [0, 4, 4, 5]
-    flipped = fast.flip_words(numbers, 2, 4, DNA.complement_table)
+    flipped = flip(numbers, 2)
+    assert flipped.dtype == np.int32
     assert [digits(n, 2, 4) for n in flipped] == [[2, 3], [1, 2], [0, 0], [3, 0], [2, 2]]
 
 
@@ -40,18 +45,29 @@ def test_a_table_times_the_matrix_of_all_pairs(length, size, rng):
         np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
 
 
-def test_reflections_undo_themselves(rng):
-    table = rng.normal(size=(9, 27))
-    turned = table.copy()
-    fast.reflect_rows(turned, 3, 0, 9)
-    fast.reflect_columns(turned, 3, 0, 20)
-    fast.reflect_columns(turned, 3, 20, 27)
-    assert np.abs(turned - table).max() > 0.1
-    np.testing.assert_allclose(np.linalg.norm(turned), np.linalg.norm(table))
-    fast.reflect_columns(turned, 3, 0, 27)
-    fast.reflect_rows(turned, 3, 0, 4)
-    fast.reflect_rows(turned, 3, 4, 9)
-    np.testing.assert_allclose(turned, table, atol=1e-14)
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 7])
+def test_the_other_strand_of_a_word(length, rng):
+    numbers = rng.integers(0, 4**length, 20).astype(np.int32)
+    for number, other in zip(numbers, flip(numbers, length), strict=True):
+        expected = [DNA.complement_table[letter] for letter in reversed(digits(number, length, 4))]
+        assert digits(other, length, 4) == expected
+
+
+@pytest.mark.parametrize(("length", "size"), [(3, 3), (2, 4), (4, 2), (1, 5)])
+def test_reflections_undo_themselves(length, size, rng):
+    block = rng.normal(size=(size**length, 7))
+    turned = block.copy()
+    fast.reflect(turned, size)
+    assert np.abs(turned - block).max() > 0.1
+    np.testing.assert_allclose(np.linalg.norm(turned), np.linalg.norm(block))
+    v = np.eye(size)[0] - size**-0.5
+    along = np.eye(size) - 2.0 * np.outer(v, v) / (v @ v)
+    expected = block.reshape(*[size] * length, 7)
+    for letter in range(length):
+        expected = np.moveaxis(np.tensordot(along, expected, (1, letter)), 0, letter)
+    np.testing.assert_allclose(turned, expected.reshape(block.shape), atol=1e-13)
+    fast.reflect(turned, size)
+    np.testing.assert_allclose(turned, block, atol=1e-13)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -63,7 +79,7 @@ def test_scores_by_a_table(weighted, rng):
     found = table_scores(words, summed_table(rule, words, np.arange(3), coef))
     w = weights if weighted else np.ones(30)
     owner, profile = np.repeat(np.arange(3), np.diff(starts)), np.array([7.0, 3.0, 1.0, 0.0])[apart(3, 4)]
-    both = [numbers, fast.flip_words(numbers, 3, 4, DNA.complement_table)]
+    both = [numbers, flip(numbers, 3)]
     pairs = sum(profile[np.ix_(numbers, strand)] for strand in both) * np.outer(w, w)
     each = [[pairs[np.ix_(owner == i, owner == j)].sum() for j in range(3)] for i in range(3)]
     np.testing.assert_allclose(found, np.array(each) @ coef, atol=1e-9)
@@ -75,8 +91,7 @@ def test_scores_by_a_table(weighted, rng):
 def test_shared_keys(weighted, merged, triangle, rng):
     numbers, starts = rng.integers(0, 12, 40).astype(np.int32), np.array([0, 15, 15, 22, 40])
     weights = rng.integers(1, 9, 40 if weighted else 0).astype(np.float32)
-    high, low = fast.split_words(numbers, 4)
-    np.testing.assert_array_equal(4 * high + low, numbers)
+    high, low = np.divmod(numbers, np.int32(4))
     upper, lower = np.array([0, 2, 0], np.int32), np.array([0, 0, 1, 1], np.int32)  # a key of two bits
     keys, w = upper[high] + lower[low], weights if weighted else np.ones(40)
     *found, repeats = fast.bucket_rows(high, low, upper, lower, starts, weights, 4)
@@ -99,17 +114,23 @@ def test_shared_keys(weighted, merged, triangle, rng):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_own_pairs(both, weighted, rng):
     X = as_sequences(
-        ["".join(rng.choice(list("ACGTN"), n, p=[0.3, 0.2, 0.2, 0.25, 0.05])) for n in (2, 3, 9, 24, 25)], "dna"
+        [
+            "".join(rng.choice(list("ACGTN"), n, p=[0.3, 0.22, 0.22, 0.25, 0.01]))
+            for n in (2, 3, 9, 24, 25, 63, 64, 130, 200)
+        ],
+        "dna",
     )
     codes, offsets = X.flat_codes(), X.offsets
-    weights = rng.integers(1, 9, len(codes) if weighted else 0).astype(np.float64)
-    profile, values = np.array([5.0, 2.0, 1.0]), np.empty(len(X))
-    fast.own_values(codes, offsets, weights, 3, 4, profile, DNA.complement_table, both, values)
+    weights = rng.integers(1, 9, len(codes)).astype(np.float64) if weighted else np.ones(len(codes))
     numbers, places, starts = fast.word_numbers(codes, offsets, 3, 4)
-    strands = [numbers, fast.flip_words(numbers, 3, 4, DNA.complement_table)][: 1 + both]
+    known = np.repeat(offsets[:-1], np.diff(starts)) + places
+    weights = np.where(np.isin(np.arange(len(codes)), known), weights, 0.0)
+    profile = np.array([5.0, 2.0, 1.0])
+    values = fast.own_values(codes, offsets, weights, 3, 2, profile, DNA.complement_table, both)
+    strands = [numbers, flip(numbers, 3)][: 1 + both]
     whole = np.append(profile, 0.0)[apart(3, 4)]
     for r in range(len(X)):
         mine = slice(starts[r], starts[r + 1])
-        w = weights[offsets[r] + places[mine]] if weighted else np.ones(mine.stop - mine.start)
+        w = weights[offsets[r] + places[mine]]
         expected = sum(w @ whole[np.ix_(numbers[mine], strand[mine])] @ w for strand in strands)
         np.testing.assert_allclose(values[r], expected)

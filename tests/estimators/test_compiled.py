@@ -7,6 +7,7 @@ import pytest
 
 from kernelweave import (
     RBF,
+    GappedKmer,
     InputError,
     MKLClassifier,
     MKLOneClass,
@@ -155,3 +156,16 @@ def test_compiled_models_refuse_what_others_refuse(data):
     model = MKLClassifier(WD(4), tol=1e-2).fit(X, labels(X)).compile()
     with pytest.raises(InputError, match="13 letters cannot be compared"):
         model.decision_function(["A" * 13])
+
+
+def test_tables_that_every_sample_needs_are_kept_from_the_fit_on(data):
+    X, new = data
+    model = MKLClassifier(GappedKmer(4, 3, alphabet="dna", filter="truncated"), norm="fixed").fit(X, labels(X))
+    kept = model.fitted_.prepared
+    assert kept is not None
+    expected = model.fitted_.values(model.fitted_.prepare(), model.fitted_.views(new))[:, 0]
+    np.testing.assert_allclose(model.decision_function(new), expected, rtol=1e-9, atol=1e-12)
+    assert model.fitted_.prepared is kept
+    again = model.set_params(C=0.1).fit(X, labels(X))
+    assert again.fitted_.prepared is not kept, "a new fit needs new tables"
+    assert again.decision_function(new).tolist() != expected.tolist()

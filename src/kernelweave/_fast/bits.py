@@ -30,9 +30,10 @@ def _scalar(name, extra):
     return operation
 
 
-#: Bits set in / zeros above a uint64, as int64; 64 zeros are above 0.
+#: Bits set in / zeros above / zeros below a uint64, as int64; 64 zeros are above and below 0.
 popcount = _scalar("ctpop", 0)
 leading_zeros = _scalar("ctlz", 1)
+trailing_zeros = _scalar("cttz", 1)
 
 
 @intrinsic

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import jit, jit_fastmath
+from . import jit_fastmath
 
 #: Numbers that one call looks at, where calls are cut: a tenth of a second or so.
 BURST = 10**8
@@ -40,18 +40,26 @@ def gather(K, rows, cols, factor):
     return out
 
 
-@jit_fastmath
 def quads(stack, picked, rows, coefs):
     """(m, n, n), (p,), (q,), (c, n) -> (p, c): coef' K_m coef for the picked m; rows are where any coef is not zero."""
-    n_terms, n_columns = picked.shape[0], coefs.shape[0]
-    out = np.zeros((n_terms, n_columns))
+    # two functions: who has fewer than four matrices does not wait until the long one is compiled
+    out, n_four = np.zeros((len(picked), len(coefs))), len(picked) // 4 * 4
+    if n_four:
+        _add_four_quads(stack, picked[:n_four], rows, coefs, out)
+    if n_four < len(picked):
+        _add_quads(stack, picked[n_four:], rows, coefs, out[n_four:])
+    return out
+
+
+@jit_fastmath
+def _add_four_quads(stack, picked, rows, coefs, out):
+    """`quads`, four matrices side by side: memory delivers several streams sooner than one."""
     last = rows[-1] + 1 if rows.shape[0] else 0
-    p = 0
-    while p + 4 <= n_terms:  # four matrices side by side: memory delivers several streams sooner than one
+    for p in range(0, picked.shape[0], 4):
         m0, m1, m2, m3 = picked[p], picked[p + 1], picked[p + 2], picked[p + 3]
         for i in rows:  # the upper triangle: each pair once, and the diagonal by halves
             k0, k1, k2, k3 = stack[m0, i, i:last], stack[m1, i, i:last], stack[m2, i, i:last], stack[m3, i, i:last]
-            for c in range(n_columns):
+            for c in range(coefs.shape[0]):
                 rest = coefs[c, i:last]
                 half = -0.5 * rest[0]
                 s0, s1, s2, s3 = half * k0[0], half * k1[0], half * k2[0], half * k3[0]
@@ -65,18 +73,21 @@ def quads(stack, picked, rows, coefs):
                 out[p + 1, c] += twice * s1
                 out[p + 2, c] += twice * s2
                 out[p + 3, c] += twice * s3
-        p += 4
-    while p < n_terms:
+
+
+@jit_fastmath
+def _add_quads(stack, picked, rows, coefs, out):
+    """`quads`, one matrix after another."""
+    last = rows[-1] + 1 if rows.shape[0] else 0
+    for p in range(picked.shape[0]):
         for i in rows:
             row = stack[picked[p], i, i:last]
-            for c in range(n_columns):
+            for c in range(coefs.shape[0]):
                 rest = coefs[c, i:last]
                 half = -0.5 * rest[0] * row[0]
                 for j in range(rest.shape[0]):
                     half += rest[j] * row[j]
                 out[p, c] += 2.0 * rest[0] * half
-        p += 1
-    return out
 
 
 @jit_fastmath
@@ -140,26 +151,13 @@ def spread(K, which, out):
             to[j] += row[which[j]]
 
 
-@jit
-def _size_and_skew(K, first, last):
-    """`size_and_skew` of the rows first to last of the upper triangle, and of what mirrors them."""
-    n = K.shape[0]
-    size = skew = 0.0
-    for start in range(first, last, 64):
-        for other in range(start, n, 64):
-            for i in range(start, min(start + 64, last)):
-                for j in range(max(i, other), min(other + 64, n)):
-                    a, b = K[i, j], K[j, i]
-                    size = max(size, abs(a), abs(b))
-                    skew = max(skew, abs(a - b))
-                    if not (np.isfinite(a) and np.isfinite(b)):
-                        return np.inf, np.inf
-    return size, skew
-
-
 def size_and_skew(K):
-    """(n, n) -> largest |K_ij| and |K_ij − K_ji|, tile by tile; both infinite where K is not finite."""
-    n = len(K)
-    rows = max(64, BURST // max(1, n))
-    found = [_size_and_skew(K, start, min(start + rows, n)) for start in range(0, n, rows)]
-    return tuple(np.max(found, axis=0, initial=0.0))
+    """(n, n) -> largest |K_ij| and |K_ij − K_ji|, some rows at a time; both infinite where K is not finite."""
+    size = skew = 0.0
+    for start in range(0, len(K), 64):
+        rows, columns = K[start : start + 64, start:], K[start:, start : start + 64].T
+        if not (np.isfinite(rows).all() and np.isfinite(columns).all()):
+            return np.inf, np.inf
+        size = max(size, rows.max(), -rows.min(), columns.max(), -columns.min())
+        skew = max(skew, np.abs(rows - columns).max())
+    return float(size), float(skew)

@@ -7,16 +7,23 @@ has the words numbers[starts[r] : starts[r + 1]].
 import numpy as np
 
 from kernelweave._fast import jit
+from kernelweave._fast.bits import trailing_zeros
+
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def word_numbers(codes, offsets, length, size):
+    """Words without unknown letters -> numbers (M,) int32, places (M,) int32 in their sequence, starts (n + 1,)."""
+    numbers, places = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
+    starts = np.zeros(len(offsets), np.int64)
+    _number_words(codes, offsets, length, size, numbers, places, starts)
+    return numbers[: starts[-1]], places[: starts[-1]], starts
 
 
 @jit
-def word_numbers(codes, offsets, length, size):
-    """Words without unknown letters -> numbers (M,) int32, places (M,) int32 in their sequence, starts (n + 1,)."""
-    n = len(offsets) - 1
-    numbers, places = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
-    starts = np.zeros(n + 1, np.int64)
+def _number_words(codes, offsets, length, size, numbers, places, starts):
     top, m = size ** (length - 1), 0
-    for r in range(n):
+    for r in range(len(offsets) - 1):
         run, number = 0, 0
         for i in range(offsets[r], offsets[r + 1]):
             if codes[i] >= size:
@@ -28,20 +35,6 @@ def word_numbers(codes, offsets, length, size):
                 numbers[m], places[m] = number, i - length + 1 - offsets[r]
                 m += 1
         starts[r + 1] = m
-    return numbers[:m].copy(), places[:m].copy(), starts
-
-
-@jit
-def flip_words(numbers, length, size, complement):
-    """The reverse complements of words -> (M,) int32; complement (256,) uint8."""
-    out = np.empty(len(numbers), np.int32)
-    for i in range(len(numbers)):
-        number, other = numbers[i], 0
-        for _ in range(length):
-            other = other * size + complement[number % size]
-            number //= size
-        out[i] = other
-    return out
 
 
 @jit
@@ -64,97 +57,51 @@ def look_up_words(numbers, starts, weights, table, first, out):
 
 
 @jit
-def reflect_rows(table, size, first, last):
-    """Reflect rows first to last of table (rows, size^a) along each of their a letters: constants go to letter 0.
+def reflect(block, size):
+    """Reflect columns of block (size^a, m) along each of the a letters that number its rows: constants go to letter 0.
 
     Along a letter, x -> x - 2 v (v'x) / v'v with v = e_0 - 1 / sqrt(size): symmetric, and its own inverse.
     """
-    u = size**-0.5
-    for r in range(first, last):
-        row = table[r]
-        step = 1
-        while step < len(row):
-            for low in range(0, len(row), step * size):
-                for i in range(low, low + step):
-                    _reflect(row, i, step, size, u)
-            step *= size
-
-
-@jit
-def reflect_columns(table, size, first, last):
-    """The same for columns first to last of table (size^a, columns), along the a letters of the rows."""
-    u = size**-0.5
-    step = 1
-    sums, moves = np.empty(last - first), np.empty(last - first)
-    while step < len(table):
-        for low in range(0, len(table), step * size):
-            for i in range(low, low + step):
-                head = table[i, first:last]
-                sums[:] = head
-                for c in range(1, size):
-                    other = table[i + c * step, first:last]
-                    for j in range(len(sums)):
-                        sums[j] += other[j]
-                for j in range(len(sums)):
-                    moves[j] = u * (head[j] - u * sums[j]) / (1.0 - u)
-                    head[j] = u * sums[j]
-                for c in range(1, size):
-                    other = table[i + c * step, first:last]
-                    for j in range(len(sums)):
-                        other[j] += moves[j]
+    u, step = size**-0.5, 1
+    n, width = block.shape
+    moves = np.empty(width)
+    while step < n:
+        for i in range(n):
+            if i // step % size:
+                continue
+            for j in range(width):
+                moves[j] = block[i, j]
+            for c in range(1, size):
+                for j in range(width):
+                    moves[j] += block[i + c * step, j]
+            for j in range(width):
+                head = block[i, j]
+                block[i, j] = u * moves[j]
+                moves[j] = u * (head - block[i, j]) / (1.0 - u)
+            for c in range(1, size):
+                for j in range(width):
+                    block[i + c * step, j] += moves[j]
         step *= size
 
 
-@jit
-def _reflect(row, i, step, size, u):
-    total = row[i]
-    for c in range(1, size):
-        total += row[i + c * step]
-    move = u * (row[i] - u * total) / (1.0 - u)
-    row[i] = u * total
-    for c in range(1, size):
-        row[i + c * step] += move
-
-
-@jit
-def scale_levels(table, size, values, first, last):
-    """Multiply rows first to last of table (size^a, size^b) by values[letters that are not 0]; values (a + b + 1,)."""
-    below = np.zeros(table.shape[1], np.int64)
-    for i in range(len(below)):
-        below[i] = below[i // size] + (i % size != 0)
-    for r in range(first, last):
-        above, number = 0, r
-        while number:
-            above += number % size != 0
-            number //= size
-        row = table[r]
-        for i in range(len(row)):
-            row[i] *= values[above + below[i]]
-
-
-@jit
-def split_words(numbers, low_size):
-    """Numbers (M,) as their upper and lower letters -> two arrays (M,) int32."""
-    high, low = np.empty(len(numbers), np.int32), np.empty(len(numbers), np.int32)
-    for i in range(len(numbers)):
-        high[i] = numbers[i] // low_size
-        low[i] = numbers[i] - high[i] * low_size
-    return high, low
-
-
-@jit
 def bucket_rows(high, low, upper, lower, starts, weights, n_keys):
     """Which sequences show every key -> rows (M,) int32, sums (M,) or (0,), buckets (n_keys + 1,) int32, repeats.
 
     The key of a word is upper[its upper letters] + lower[its lower letters]. Rows of a key are in order; a sequence
     that shows it twice is there twice, and `repeats` says how often that is so. Sums are the weights of the words.
     """
+    rows, sums = np.empty(len(high), np.int32), np.empty(len(weights), np.float32)
     buckets = np.zeros(n_keys + 2, np.int32)
+    repeats = _fill_buckets(high, low, upper, lower, starts, weights, rows, sums, buckets)
+    return rows, sums, buckets[:-1], repeats
+
+
+@jit
+def _fill_buckets(high, low, upper, lower, starts, weights, rows, sums, buckets):
     for i in range(len(high)):
         buckets[upper[high[i]] + lower[low[i]] + 2] += 1
-    for key in range(n_keys):
-        buckets[key + 2] += buckets[key + 1]
-    rows, sums = np.empty(len(high), np.int32), np.empty(len(weights), np.float32)
+    for key in range(2, len(buckets)):
+        buckets[key] += buckets[key - 1]
     for r in range(len(starts) - 1):
         for i in range(starts[r], starts[r + 1]):
             key = upper[high[i]] + lower[low[i]] + 1
@@ -165,7 +112,7 @@ def bucket_rows(high, low, upper, lower, starts, weights, n_keys):
     repeats = 0
     for i in range(1, len(rows)):
         repeats += rows[i] == rows[i - 1]
-    return rows, sums, buckets[: n_keys + 1], repeats
+    return repeats
 
 
 @jit
@@ -222,74 +169,76 @@ def spread_words(high, low, upper, lower, starts, weights, out):
             out[r, upper[high[i]] + lower[low[i]]] += weights[i] if len(weights) else 1.0
 
 
-@jit
-def own_values(codes, offsets, weights, length, size, profile, complement, both, out):
-    """out[r] = sum of profile[letters that differ] over all pairs of words of sequence r; out (n,).
+def own_values(codes, offsets, weights, length, n_bits, profile, complement, both):
+    """Sum of profile[letters that differ] over all pairs of words of every sequence -> (n,).
 
-    Where `both`, the second word is also read on the other strand; weights: those of the words from every place, (N,)
-    or (0,) for 1 each. Pairs at one distance share letters, so that each is one letter more and one less.
+    Where `both`, the second word is also read on the other strand; weights (N,): those of the words from every place,
+    0 where one holds an unknown letter. Letters are laid out bit by bit, so that 64 side by side are compared at once.
     """
+    planes, out = np.zeros((2, n_bits, len(codes) // 64 + 2), np.uint64), np.empty(len(offsets) - 1)
+    for strand, letters in enumerate((codes, complement[codes[::-1]])):
+        for b in range(n_bits):
+            packed = np.packbits(letters >> b & 1, bitorder="little")
+            planes[strand, b].view(np.uint8)[: len(packed)] = packed
+    _add_own_pairs(planes, offsets, weights, length, profile, both, out)
+    return out
+
+
+@jit
+def _add_own_pairs(planes, offsets, weights, length, profile, both, out):
+    """The same; planes (strand, bit, N // 64 + 2): the other strand begins with the last sequence."""
     for r in range(len(out)):
-        begin, end = offsets[r], offsets[r + 1]
-        own, mine = codes[begin:end], weights[begin:end]
-        n = len(own) - length + 1
-        total = 0.0
-        for shift in range(n):
-            value = _diagonal(own, mine, 0, own, mine, shift, n - shift, length, size, profile)
-            total += 2.0 * value if shift else value
-        if both:
-            other, theirs = _other_strand(own, mine, length, size, complement)
-            total += _crossed(own, mine, other, theirs, n, length, size, profile)
+        n, total = offsets[r + 1] - offsets[r] - length + 1, 0.0
+        mine = weights[offsets[r] : offsets[r + 1]]
+        for strand in range(2 if both and n > 0 else 1):
+            begin = len(weights) - offsets[r + 1] if strand else offsets[r]
+            for shift in range((1 - n) * strand, n):
+                value = _side_by_side(planes, offsets[r], strand, begin, shift, mine, n, length, profile)
+                total += 2.0 * value if strand or shift else value
         out[r] = total
 
 
 @jit
-def _diagonal(a, a_weights, i, b, b_weights, j, n_pairs, length, size, profile):
-    """Sum over the pairs of words at i + t of a and j + t of b, t < n_pairs."""
-    total, differ, known = 0.0, 0, 0
-    for t in range(n_pairs + length - 1 if n_pairs else 0):
-        x, y = a[i + t], b[j + t]
-        if x >= size or y >= size:
-            known, differ = 0, 0
-            continue
-        known += 1
-        differ += x != y
-        if known > length:
-            known = length
-            differ -= a[i + t - length] != b[j + t - length]
-        if known == length and differ < len(profile):
-            value = profile[differ]
-            if len(a_weights):
-                value *= a_weights[i + t - length + 1] * b_weights[j + t - length + 1]
-            total += value
-    return total
+def _side_by_side(planes, own, strand, begin, shift, weights, n, length, profile):
+    """Sum over the pairs of words at places that are `shift` apart, of n words each from letters `own` and `begin` on.
 
-
-@jit
-def _other_strand(own, mine, length, size, complement):
-    """The reverse complement of a sequence, and the weights of its words."""
-    n = len(own)
-    other, theirs = np.empty(n, np.uint8), np.zeros(len(mine), mine.dtype)
-    for i in range(n):
-        code = own[n - 1 - i]
-        other[i] = complement[code] if code < size else code
-    for i in range(n - length + 1 if len(mine) else 0):
-        theirs[i] = mine[n - length - i]
-    return other, theirs
-
-
-@jit
-def _crossed(own, mine, other, theirs, n, length, size, profile):
-    """Sum over all pairs of a word of own and a word of other, n words each; other is own, turned around.
-
-    So every run of pairs at one distance reads the same from either end: half of it is enough.
+    The other strand is the sequence turned around, so that its pairs read the same from either end: half of the sum is
+    returned, with half of the pair in the middle.
     """
-    total = 0.0
-    for shift in range(n):
-        half, odd = (n - shift) // 2, (n - shift) % 2
-        for side in range(2 if shift else 1):
-            i, j = (0, shift) if side == 0 else (shift, 0)
-            total += 2.0 * _diagonal(own, mine, i, other, theirs, j, half, length, size, profile)
-            if odd:
-                total += _diagonal(own, mine, i + half, other, theirs, j + half, 1, length, size, profile)
+    i, j, total = max(0, -shift), max(0, shift), 0.0
+    n_pairs, middle = n - abs(shift), -1
+    if strand:
+        middle = n_pairs // 2 if n_pairs % 2 else -1
+        n_pairs = (n_pairs + 1) // 2
+    at_once = 65 - length
+    for first in range(0, n_pairs, at_once):
+        differ = np.uint64(0)
+        for b in range(planes.shape[1]):
+            mine = _letters_from(planes[0, b], own + i + first)
+            differ |= mine ^ _letters_from(planes[strand, b], begin + j + first)
+        c0, c1, c2, c3, c4 = differ, np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+        for t in range(1, length):  # counts of 64 words, one bit of them in each of five numbers
+            carry = differ >> np.uint64(t)
+            c0, carry = c0 ^ carry, c0 & carry
+            c1, carry = c1 ^ carry, c1 & carry
+            c2, carry = c2 ^ carry, c2 & carry
+            c3, c4 = c3 ^ carry, c4 ^ (c3 & carry)
+        some = ALL >> np.uint64(64 - min(at_once, n_pairs - first))
+        for d in range(len(profile)):
+            hits = some & (c0 ^ np.uint64((d & 1) - 1)) & (c1 ^ np.uint64((d >> 1 & 1) - 1))
+            hits &= (c2 ^ np.uint64((d >> 2 & 1) - 1)) & (c3 ^ np.uint64((d >> 3 & 1) - 1))
+            hits &= c4 ^ np.uint64((d >> 4 & 1) - 1)
+            while hits:
+                t = first + trailing_zeros(hits)
+                other = n - 1 - j - t if strand else j + t
+                value = profile[d] * weights[i + t] * weights[other]
+                total += 0.5 * value if t == middle else value
+                hits &= hits - np.uint64(1)
     return total
+
+
+@jit
+def _letters_from(plane, i):
+    """64 letters of a plane from place i on, the first in the lowest bit."""
+    at = np.uint64(i & 63)
+    return plane[i >> 6] >> at | (plane[(i >> 6) + 1] << np.uint64(1)) << (np.uint64(63) - at)

@@ -164,7 +164,8 @@ def fill_rows(trie, words, rows):
             for t in range(first, last):
                 if words.known[t] >= depth:
                     weights[words.places[t]] += words.coef[t]
-            rows[child] = rows[node]
+            for column in range(width):  # an array at once would compile for a second: Numba words its complaints
+                rows[child, column] = rows[node, column]
             for i in range(len(sums)):
                 rows[child, width - 1 - i] += weights[i] * (sums[i, depth] - sums[i, depth - 1])
 

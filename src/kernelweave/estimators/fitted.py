@@ -141,11 +141,7 @@ class FittedModel:
             found = self._decided_elsewhere(views)
             if found is not None:
                 return found
-            prepared = self._shelf.prepared or self.prepare()
-            if self._shelf.prepared is None and prepared.pays(len(views)):
-                with suppress(MemoryBudgetError):
-                    prepared = self._shelf.prepared = prepared.kept(min(KEPT_BYTES, budget_bytes(self._memory)))
-            return self.values(prepared, views)
+            return self.values(self.ready(len(views)), views)
 
     def _decided_elsewhere(self, views: Views) -> np.ndarray | None:
         """Return the decision values of samples in shards, by an engine; None where they are no shards."""
@@ -168,6 +164,14 @@ class FittedModel:
         return (
             self._gram(used).prepare(coef, self.weights[:, used]) if len(used) else PreparedTogether([], len(self.coef))
         )
+
+    def ready(self, n_samples: int) -> Prepared:
+        """Return the same for so many samples: the tables that the model keeps, also from now on if they need them."""
+        prepared = self._shelf.prepared or self.prepare()
+        if self._shelf.prepared is None and prepared.pays(n_samples):
+            with suppress(MemoryBudgetError):
+                prepared = self._shelf.prepared = prepared.kept(min(KEPT_BYTES, budget_bytes(self._memory)))
+        return prepared
 
     def keep(self) -> Prepared:
         """Return tables of what the support has to say; the model keeps them, and has later samples look them up."""

@@ -11,8 +11,8 @@ from ..views import Views
 from .base import Gram
 from .dense import DenseGram
 
-#: Samples whose rows are asked for alone, and must be those of the whole matrix.
-FEW = 8
+#: Samples whose values are asked for alone, against so many others, and must be those of the whole matrix.
+FEW, OTHERS = 8, 64
 
 
 def check_definite(gram: Gram) -> Gram:
@@ -31,19 +31,19 @@ def _check_term(gram: Gram, m: int, term: Kernel) -> None:
 
     n, one = gram.n, np.ones(1)
     rows = some_samples(n)
-    alone, tolerance = _rows_alone(term, gram.X, rows)
+    alone, tolerance = _few_alone(term, gram.X, rows)
     own = gram.only([m]).rescaled(one)
     held = isinstance(own, DenseGram)
     tolerance = max(tolerance, SINGLE_TOLERANCE) if own.held.single else tolerance
     K = own.block(rows, rows, one) if held else _real(term, term.compute(gram.X.rows(rows), None), (len(rows),) * 2)
     scale, skew = size_and_skew(K)
-    few = np.linspace(0, len(rows) - 1, len(alone)).astype(np.int64)
+    few, others = (_spread(len(rows), count) for count in alone.shape)
     if skew > tolerance * scale:
         raise InputError(
             f"The term {term!r} is no kernel: k(x, y) and k(y, x) differ by up to {skew:.3g}. A kernel is symmetric; "
             "(f(X, Y) + f(Y, X).T) / 2 is, if that is what you mean."
         )
-    if np.abs(alone - K[few]).max(initial=0.0) > SINGLE_TOLERANCE * scale:
+    if np.abs(alone - K[np.ix_(few, others)]).max(initial=0.0) > SINGLE_TOLERANCE * scale:
         raise InputError(
             f"The term {term!r} is no kernel: its values for a pair of samples depend on which other samples it is "
             "given with them. Compute what it takes from all samples beforehand."
@@ -61,10 +61,15 @@ def _check_term(gram: Gram, m: int, term: Kernel) -> None:
         )
 
 
-def _rows_alone(term: Kernel, X: Views, rows: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return a few rows of the matrix of `rows`, computed alone, and what rounding may do to such numbers."""
-    few = rows[np.linspace(0, len(rows) - 1, min(FEW, len(rows))).astype(np.int64)]
-    found = _real(term, term.compute(X.rows(few), X.rows(rows)), (len(few), len(rows)))
+def _spread(n: int, count: int) -> np.ndarray:
+    """Return `count` of n numbers, evenly spread; all where there are no more."""
+    return np.linspace(0, n - 1, min(n, count)).astype(np.int64)
+
+
+def _few_alone(term: Kernel, X: Views, rows: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return a few values of the matrix of `rows`, computed alone, and what rounding may do to such numbers."""
+    few, others = (rows[_spread(len(rows), count)] for count in (FEW, OTHERS))
+    found = _real(term, term.compute(X.rows(few), X.rows(others)), (len(few), len(others)))
     return found, SINGLE_TOLERANCE if found.dtype == np.float32 else PSD_TOLERANCE
 
 

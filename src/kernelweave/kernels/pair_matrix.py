@@ -47,9 +47,7 @@ class _Halves:
 
     @classmethod
     def of(cls, words: WordList, low_size: int) -> _Halves:
-        from .._fast.word_pairs import split_words
-
-        high, low = split_words(words.numbers, low_size)
+        high, low = np.divmod(words.numbers, np.int32(low_size))
         return cls(high, low, words.starts, words.weights)
 
     @property
@@ -84,7 +82,9 @@ def _is_dense(left: _Halves, right: _Halves, n_keys: int) -> bool:
     return 4 * DENSE_COST * n_keys < shared and 8 * n_keys * n <= DENSE_BYTES
 
 
-def _add_dense(left: _Halves, right: _Halves, keys: tuple, n_keys: int, weight: float, out: np.ndarray) -> None:
+def _add_dense(
+    left: _Halves, right: _Halves, keys: tuple[np.ndarray, np.ndarray], n_keys: int, weight: float, out: np.ndarray
+) -> None:
     from .._fast.word_pairs import spread_words
 
     exact = left.most * right.most <= MAX_SINGLE
@@ -99,7 +99,13 @@ def _add_dense(left: _Halves, right: _Halves, keys: tuple, n_keys: int, weight: 
 
 
 def _add_shared(
-    left: _Halves, right: _Halves, keys: tuple, n_keys: int, weight: float, out: np.ndarray, triangle: bool
+    left: _Halves,
+    right: _Halves,
+    keys: tuple[np.ndarray, np.ndarray],
+    n_keys: int,
+    weight: float,
+    out: np.ndarray,
+    triangle: bool,
 ) -> None:
     from .._fast.word_pairs import add_pairs, bucket_rows, merge_rows
 

@@ -53,6 +53,23 @@ class PairRule:
         found = enumerate(wildcard_weights(self.exact))
         return sum(comb(self.length, left_out) for left_out, weight in found if weight)
 
+    def flipped(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the reverse complements of words, int32: those of their halves are listed first."""
+        n_low = self.length // 2
+        high, low = np.divmod(numbers, np.int32(self.size**n_low))
+        return (
+            self._flips(n_low)[low] * np.int32(self.size ** (self.length - n_low))
+            + self._flips(self.length - n_low)[high]
+        )
+
+    def _flips(self, length: int) -> np.ndarray:
+        """Return the reverse complements of all words of a length."""
+        assert self.complement is not None
+        found, letters = np.zeros(1, np.int32), self.complement[: self.size].astype(np.int32)
+        for i in range(length):  # a letter at the end of a word is the first one of the other strand
+            found = (found[:, None] + letters * np.int32(self.size**i)).ravel()
+        return found
+
     def choices(self) -> Iterator[tuple[float, tuple[int, ...]]]:
         """Yield (weight, columns): Σ weight · (words agree at these columns) is the profile; for a both-strand sum.
 
@@ -87,10 +104,8 @@ class WordList:
         """Return the words with their reverse complements, where the rule reads both strands."""
         if rule.complement is None:
             return self
-        from .._fast.word_pairs import flip_words
-
         numbers = np.repeat(self.numbers, 2)
-        numbers[1::2] = flip_words(self.numbers, rule.length, rule.size, rule.complement)
+        numbers[1::2] = rule.flipped(self.numbers)
         return WordList(numbers, 2 * self.starts, np.repeat(self.weights, 2))
 
     def take(self, chosen: np.ndarray) -> WordList:

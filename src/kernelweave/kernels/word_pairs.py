@@ -95,18 +95,13 @@ def own_values(kernel: WordPairKernel, sequences: SequenceSet, rule: PairRule) -
 def _by_pairs(kernel: WordPairKernel, some: SequenceSet, rule: PairRule) -> np.ndarray:
     from .._fast.word_pairs import own_values
 
-    places = np.arange(some.n_letters) - np.repeat(some.offsets[:-1], some.lengths)
+    codes, places = some.flat_codes(), np.arange(some.n_letters) - np.repeat(some.offsets[:-1], some.lengths)
     weights = kernel.place_weights(places, np.repeat(some.lengths - rule.length + 1, some.lengths))
-    both, values = rule.complement is not None, np.empty(len(some))
-    own_values(
-        some.flat_codes(),
-        some.offsets,
-        np.empty(0) if weights is None else weights.astype(np.float64),
-        rule.length,
-        rule.size,
-        rule.profile,
-        rule.complement if both else np.zeros(256, np.uint8),
-        both,
-        values,
-    )
-    return values
+    weights = np.ones(len(codes)) if weights is None else weights.astype(np.float64)
+    unknown = np.concatenate([[0], np.cumsum(codes >= rule.size)])
+    ends = np.minimum(np.arange(len(codes)) + rule.length, len(codes))
+    weights[unknown[ends] > unknown[:-1]] = 0.0  # no word with an unknown letter counts
+    both = rule.complement is not None
+    complement = rule.complement if both else np.zeros(256, np.uint8)
+    n_bits = (rule.size - 1).bit_length()
+    return own_values(codes, some.offsets, weights, rule.length, n_bits, rule.profile, complement, both)
