@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import math
 import os
 import pickle
 import queue
@@ -13,22 +14,25 @@ import warnings
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from .. import clock
 from ..errors import EngineError, EngineWarning, InputError
 from ..io.atomic import AtomicFile
-from .base import Engine, Task, failed_task
+from .base import Engine, Task, Told, failed_task
+from .part import Part
 from .rounds import PATIENCE, Ask, Round, place
-from .shards import Shard
 from .work import Answer, Parcel, answer, digest_of_task, library_version
 
 _log = logging.getLogger("kernelweave.cluster")
 _log.addHandler(logging.NullHandler())
 
-#: Up to so many bytes a task travels inside of itself, whatever storage there is.
+#: Up to so many bytes a task travels whole, whatever storage there is.
 SMALL = 1_000_000
+#: Up to so many bytes it does so with every part; a larger one goes to every worker once, and by its name after that.
+TINY = 20_000
 #: Seconds between two looks at the clock, and at the workers, while nothing comes in.
 LOOK, LOOK_AT_WORKERS = 0.2, 1.0
 #: Rounds that are remembered.
@@ -41,8 +45,9 @@ class DaskEngine(Engine):
     """Tasks on the workers of a Dask cluster.
 
     Tasks are pure and know their shard by a description, so that a worker that dies costs the tasks it had in hand and
-    nothing else. Each is placed softly on one worker (the same one in every round, as long as it lives). A task without
-    an answer after max(60 s, 5 × the median) is sent to another worker, and the first answer counts.
+    nothing else. Each is placed softly on one worker (the same one in every round, as long as it lives). A shard that
+    has no answer after max(60 s, 5 × the median) is sent to another worker, and the first answer counts. Jobs may take
+    as long as they like: only those of a worker that is gone run again, elsewhere.
 
     Parameters
     ----------
@@ -55,7 +60,7 @@ class DaskEngine(Engine):
         How often a shard whose workers die is asked again.
     directory : path, optional
         A folder that master and workers see under the same name; tasks of more than 1 MB are written there once a
-        round. Without it they travel inside of themselves.
+        round. Without it they travel to every worker once a round.
     """
 
     name = "dask"
@@ -80,7 +85,8 @@ class DaskEngine(Engine):
         self._known: dict[str, int] = {}
         #: Workers that were late, until they answer.
         self._suspects: set[str] = set()
-        #: The last rounds: what was asked, of how many shards, bytes of the task, how often it was sent, and seconds.
+        #: The last rounds: what was asked, of how many shards, bytes of the task, how often it was sent, how often of
+        #: these whole, and seconds.
         self.history: deque[dict[str, Any]] = deque(maxlen=HISTORY)
         _warn_open(str(client.scheduler.address))
 
@@ -93,13 +99,13 @@ class DaskEngine(Engine):
             with suppress(Exception):
                 one.close()
 
-    def map(self, task: Task, shards: Sequence[Shard], version: int) -> list[Any]:
-        if not shards:
+    def map(self, task: Task, parts: Sequence[Part], version: int, told: Told | None = None) -> list[Any]:
+        if not parts:
             return []
-        started, one = time.monotonic(), _DaskRound(self, task, shards, version)
+        started, one = time.monotonic(), _DaskRound(self, task, parts, version, told)
         found = one.run()
-        told = {"task": type(task).__name__, "shards": len(shards), "bytes": one.n_bytes, "sent": one.n_sent}
-        self.history.append(told | {"seconds": time.monotonic() - started})
+        entry = {"task": type(task).__name__, "shards": len(parts), "bytes": one.n_bytes, "sent": one.n_sent}
+        self.history.append(entry | {"whole": one.n_whole, "seconds": time.monotonic() - started})
         return found
 
     # -- workers -----------------------------------------------------------------------------------------------------
@@ -161,26 +167,31 @@ class DaskEngine(Engine):
 class _DaskRound:
     """One round on a cluster."""
 
-    def __init__(self, engine: DaskEngine, task: Task, shards: Sequence[Shard], version: int) -> None:
-        self.engine, self.task, self.shards = engine, task, shards
-        self.round = Round(version, len(shards), engine.patience)
-        self.answers: list[Any] = [None] * len(shards)
+    def __init__(
+        self, engine: DaskEngine, task: Task, parts: Sequence[Part], version: int, told: Told | None = None
+    ) -> None:
+        self.engine, self.task, self.parts, self.told = engine, task, parts, told
+        patience = engine.patience if all(part.alike for part in parts) else math.inf
+        self.round = Round(version, len(parts), patience)
+        self.answers: list[Any] = [None] * len(parts)
         self.inbox: queue.SimpleQueue[tuple[Ask, Any]] = queue.SimpleQueue()
         #: What was sent: the future, and the worker that was wished for.
         self.sent: dict[Ask, tuple[Any, str]] = {}
-        self.died = [0] * len(shards)
+        self.died = [0] * len(parts)
         self.master = library_version()
         self.parcel = engine.parcel(task, version)
         self.path = self.parcel.path
         self.n_bytes = self.parcel.size
-        self.n_sent = 0
+        self.n_sent = self.n_whole = 0
+        #: Workers that have the task, or will have it before they are asked again.
+        self.having: set[str] = set()
         self.alone_since: float | None = None
         self.looked = 0.0
 
     def run(self) -> list[Any]:
         """Return all answers."""
         try:
-            self._send_all(range(len(self.shards)))
+            self._send_all(range(len(self.parts)))
             while not self.round.done:
                 clock.check()
                 try:
@@ -209,7 +220,7 @@ class _DaskRound:
             self.alone_since = self.alone_since or time.monotonic()
             return
         self.alone_since = None
-        chosen = place([self.shards[number] for number in numbers], threads)
+        chosen = place([self.parts[number] for number in numbers], threads)
         for number, worker in zip(numbers, chosen, strict=True):
             self._send(number, worker)
 
@@ -220,8 +231,8 @@ class _DaskRound:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
             future = self.engine.client.submit(
                 answer,
-                self.parcel,
-                self.shards[number],
+                self._parcel_for(worker, ask.attempt),
+                self.parts[number],
                 self.master,
                 key=self.engine.key(ask),
                 workers=[worker],
@@ -231,6 +242,14 @@ class _DaskRound:
         self.sent[ask], self.n_sent = (future, worker), self.n_sent + 1
         inbox = self.inbox
         future.add_done_callback(lambda done: inbox.put((ask, done)))
+
+    def _parcel_for(self, worker: str, attempt: int) -> Parcel:
+        """Return the task as a worker is sent it: whole where it may not have it."""
+        if self.parcel.content is None or (attempt == 1 and worker in self.having and len(self.parcel.content) > TINY):
+            return replace(self.parcel, content=None)
+        self.having.add(worker)
+        self.n_whole += 1
+        return self.parcel
 
     # -- what comes back -------------------------------------------------------------------------------------------
 
@@ -252,26 +271,26 @@ class _DaskRound:
         elif self.round.take(ask, time.monotonic()):
             self.engine.trust(worker)
             self.answers[ask.number] = found.value
+            if self.told is not None:
+                self.told(ask.number, found.value)
 
     def _failed(self, ask: Ask, found: Answer) -> None:
-        """Say what went wrong on a worker, or send a task by itself where its file was not to be seen there."""
-        shard = self.shards[ask.number]
+        """Say what went wrong on a worker, or send a task whole where it was not to be found there."""
+        part = self.parts[ask.number]
         if found.failed == "parcel":
-            _log.warning("%s does not see %s; tasks travel by themselves", found.worker, self.parcel.path)
-            content = pickle.dumps(self.task, pickle.HIGHEST_PROTOCOL)
-            self.parcel = Parcel(self.parcel.digest, len(content), content)
+            if self.parcel.content is None:
+                _log.warning("%s does not see %s; tasks travel by themselves", found.worker, self.parcel.path)
+                content = pickle.dumps(self.task, pickle.HIGHEST_PROTOCOL)
+                self.parcel = Parcel(self.parcel.digest, len(content), content)
             self._again(ask.number)
         elif found.failed == "version":
             raise EngineError(f"Refused: {found.why}. Install the same version everywhere.")
         elif found.failed == "input":
-            raise InputError(
-                f"{found.why} (Worker {found.worker}, shard of {shard}.) Every worker has to see every shard under the "
-                "same name."
-            )
+            raise InputError(f"{found.why} (Worker {found.worker}, with {part.named}.){part.hint}")
         elif found.failed == "memory":
             raise self._too_large(ask.number, f"ran out of memory on worker {found.worker} ({found.why})")
         else:
-            raise failed_task(f"worker {found.worker}", shard, f"\n{found.why}")
+            raise failed_task(f"worker {found.worker}", part, f"\n{found.why}")
 
     def _lost(self, ask: Ask, future: Any) -> None:
         """Ask again where workers died, or the scheduler forgot; raise an error where that does not help."""
@@ -281,7 +300,7 @@ class _DaskRound:
             why = f"{type(error).__name__}: {error}"
             if isinstance(error, ImportError):
                 why += " Install kernelweave, in the same version, on every worker."
-            raise failed_task(f"worker {self.sent[ask][1]}", self.shards[ask.number], why)
+            raise failed_task(f"worker {self.sent[ask][1]}", self.parts[ask.number], why)
         if error is not None:
             self.died[ask.number] += 1
             if self.died[ask.number] > self.engine.retries:
@@ -289,11 +308,8 @@ class _DaskRound:
         self._again(ask.number)
 
     def _too_large(self, number: int, what: str) -> EngineError:
-        shard = self.shards[number]
-        return EngineError(
-            f"The shard of {shard}, {len(shard):,} rows, {what}. Give workers more memory, or cut smaller shards: "
-            f"Shards.open(..., rows={max(1, len(shard) // 4)})."
-        )
+        part = self.parts[number]
+        return EngineError(f"{part.named[:1].upper()}{part.named[1:]} {what}. {part.smaller}")
 
     def _again(self, number: int) -> None:
         self._send_all([number])
@@ -312,11 +328,11 @@ class _DaskRound:
         if not workers:
             self.alone_since = self.alone_since or now
             if now - self.alone_since > self.engine.round_timeout:
+                first = self.parts[min(self.round.open)].named
                 raise EngineError(
                     f"There have been no workers for {self.engine.round_timeout:g} s, and {len(self.round.open)} of "
-                    f"{len(self.shards)} shards have no answer, the first of them {self.shards[min(self.round.open)]}. "
-                    "Start workers for the scheduler at "
-                    f"{self.engine.client.scheduler.address}, and fit again."
+                    f"{len(self.parts)} tasks have no answer, the first of them with {first}. Start workers for "
+                    f"the scheduler at {self.engine.client.scheduler.address}, and begin again."
                 )
             return
         self.alone_since = None
@@ -332,7 +348,7 @@ class _DaskRound:
                 if ask.number == number:
                     self.engine.suspect(worker)
         if late:
-            named = ", ".join(str(self.shards[number]) for number in late[:3])
+            named = ", ".join(self.parts[number].named for number in late[:3])
             _log.warning("%d shards are late, and sent again: %s", len(late), named)
             self._send_all(late)
 

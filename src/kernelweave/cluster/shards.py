@@ -38,6 +38,9 @@ class Shard:
     #: Numbers of its samples that travel with it.
     values: np.ndarray | None = field(default=None, compare=False, repr=False)
 
+    alike = True
+    hint = " Every worker has to see every shard under the same name."
+
     def __len__(self) -> int:
         return self.stop - self.start
 
@@ -45,6 +48,17 @@ class Shard:
         """Print as errors name it."""
         files = ", ".join(dict.fromkeys(os.fspath(piece.path) for _, piece in self.columns))
         return f"rows {self.start} to {self.stop - 1} ({files})"
+
+    @property
+    def named(self) -> str:
+        """As errors name it, inside of a sentence."""
+        return f"the shard of {self}"
+
+    @property
+    def smaller(self) -> str:
+        """What to do where it takes too much memory."""
+        rows = max(1, len(self) // 4)
+        return f"It has {len(self):,} rows. Give workers more memory, or cut smaller shards: Shards.open(..., {rows=})."
 
     @property
     def place(self) -> str:

@@ -1,4 +1,4 @@
-"""What runs on a worker: a task is unpacked once, and asked for one shard after another."""
+"""What runs on a worker: a task is unpacked once, and asked for one shard, or job, after another."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import socket
 import threading
 import traceback
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ..errors import InputError, MemoryBudgetError
 from ..sequences.mapped import mapped_now
-from .shards import Shard
+from .part import Part
 
 #: Tasks that a worker keeps, with the tables that they have made: that of this round and, for late ones, of the last.
 KEPT = 2
@@ -24,14 +24,18 @@ _kept: OrderedDict[str, Any] = OrderedDict()
 _lock = threading.Lock()
 
 
+class NoParcelError(Exception):
+    """A worker does not have a task, and cannot read it where it should be: it has to come whole."""
+
+
 @dataclass(frozen=True)
 class Parcel:
-    """A task on its way: inside of itself, or in a file that all machines see."""
+    """A task on its way: whole, in a file that all machines see, or by its name alone."""
 
     digest: str
     #: Bytes of the pickled task.
     size: int
-    content: bytes | None
+    content: bytes | None = field(default=None, repr=False)
     path: str | None = None
 
     def open(self) -> bytes:
@@ -39,15 +43,20 @@ class Parcel:
 
         Raises
         ------
-        FileNotFoundError
-            Where the file is not there, or not this one: the task has to come by itself.
+        NoParcelError
+            Where only its name is here, or the file is not there, or not this one.
         """
         if self.content is not None:
             return self.content
-        with open(str(self.path), "rb") as file:
-            content = file.read()
+        if self.path is None:
+            raise NoParcelError(f"the task {self.digest} was not here before")
+        try:
+            with open(self.path, "rb") as file:
+                content = file.read()
+        except OSError as error:
+            raise NoParcelError(f"{self.path!r}: {error.strerror}") from None
         if digest_of_task(content) != self.digest:
-            raise FileNotFoundError(f"{self.path!r} is another file on {socket.gethostname()}")
+            raise NoParcelError(f"{self.path!r} is another file")
         return content
 
 
@@ -75,17 +84,17 @@ def library_version() -> str:
         return "unknown"
 
 
-def answer(parcel: Parcel, shard: Shard, master: str) -> Answer:
-    """Run a task on one shard, on a worker. Nothing is raised: what goes wrong is part of the answer."""
+def answer(parcel: Parcel, part: Part, master: str) -> Answer:
+    """Run a task on one part of a round, on a worker. Nothing is raised: what goes wrong is part of the answer."""
     worker = f"{socket.gethostname()}, process {os.getpid()}"
     own = library_version()
     if own != master:
         return Answer(worker, None, "version", f"worker {worker} has kernelweave {own}, the master has {master}")
     try:
-        return Answer(worker, _task(parcel)(shard))
+        return Answer(worker, _task(parcel)(part))
+    except NoParcelError as error:
+        return Answer(worker, None, "parcel", str(error))
     except FileNotFoundError as error:
-        if parcel.path is not None and str(parcel.path) in str(error):
-            return Answer(worker, None, "parcel", str(error))
         return Answer(worker, None, "input", f"{error.filename!r} is not there")
     except OSError as error:
         return Answer(worker, None, "input", f"{error.filename!r} cannot be read: {error.strerror}")
