@@ -13,7 +13,7 @@ from .jobs import Job, run_jobs
 from .numbers import NumberShards
 from .part import Part
 from .rounds import Ask, Round, place
-from .shards import Shard, columns_of, cut
+from .shards import Shard, columns_of, cut, engine_for
 
 #: Every engine that needs no other package; the conformance tests read this.
 ENGINES: tuple[type[Engine], ...] = (Serial, Threads)
@@ -109,6 +109,7 @@ __all__ = [
     "current_engine",
     "cut",
     "engine",
+    "engine_for",
     "place",
     "run_jobs",
     "using",

@@ -162,7 +162,7 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
         self._set_fitted(X, kept, terms, results, order)
         self._note_choices(choices, said)
         verify(self, X, terms, results, order)
-        self.trained_ = remember(self.base_kernel_, X, target)
+        self.trained_ = remember(self.base_kernel_, X, target, count_jobs(self.n_jobs))
         self._warn_or_raise_end(results)
 
     def _check_usable(self, results: list[Result]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cluster import Engine, Shard, Threads, columns_of, current_engine, cut
+from ..cluster import Engine, Shard, columns_of, current_engine, cut, engine_for
 from ..errors import MemoryBudgetError
 from ..kernels import Kernel
 from ..parallel import blocks
@@ -95,7 +95,7 @@ class ShardedGram(Gram):
     """K_m @ coef of samples in shards: an engine makes the products where the samples are.
 
     Only `apply`, `apply_each` and `diag` touch all samples. Descent, pairs and `quad` need the samples that matter:
-    their rows are read here, and go to a gram of their own.
+    their rows are brought here, and go to a gram of their own.
 
     Parameters
     ----------
@@ -130,8 +130,9 @@ class ShardedGram(Gram):
 
     @classmethod
     def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> ShardedGram:
-        engine = current_engine() or Threads(room.needs.n_jobs)
-        return cls(terms, X, cut(_columns(terms, X) or {}, engine.n_threads), engine, room)
+        columns = _columns(terms, X) or {}
+        engine = engine_for(columns, room.needs.n_jobs)
+        return cls(terms, X, cut(columns, engine.n_threads), engine, room)
 
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
@@ -280,6 +281,6 @@ def sharded_values(gram: Gram, coef: np.ndarray, weights: np.ndarray, at: Views,
     columns = _columns(gram.terms, at)
     if columns is None:
         return None
-    engine = current_engine() or Threads(n_jobs)
+    engine = engine_for(columns, n_jobs)
     task = Products(gram, coef, weights)
     return np.concatenate(engine.map(task, cut(columns, engine.n_threads), engine.next_version()))

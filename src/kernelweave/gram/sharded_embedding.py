@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cluster import Engine, NumberShards, Shard, Threads, current_engine, cut
+from ..cluster import Engine, NumberShards, Shard, cut, engine_for
 from ..kernels import Kernel
 from ..views import Views
 from .base import support_of
@@ -119,5 +119,5 @@ def embedding_of(terms: Sequence[Kernel], X: Views, dtype: type, n_jobs: int) ->
     data = getattr(X, "data", None)
     if not isinstance(data, NumberShards):
         return Embedding(terms, X, dtype, n_jobs)
-    engine = current_engine() or Threads(n_jobs)
+    engine = engine_for({None: data}, n_jobs)
     return ShardedEmbedding(terms, X, cut({None: data}, engine.n_threads), engine)
