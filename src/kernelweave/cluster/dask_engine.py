@@ -6,7 +6,6 @@ import ipaddress
 import logging
 import math
 import os
-import pickle
 import queue
 import time
 import uuid
@@ -24,7 +23,7 @@ from ..io.atomic import AtomicFile
 from .base import Engine, Task, Told, failed_task
 from .part import Part
 from .rounds import PATIENCE, Ask, Round, place
-from .work import Answer, Parcel, answer, digest_of_task, library_version
+from .work import KEPT, Answer, Parcel, answer, digest_of_task, library_version
 
 _log = logging.getLogger("kernelweave.cluster")
 _log.addHandler(logging.NullHandler())
@@ -83,6 +82,7 @@ class DaskEngine(Engine):
         self._owned = list(owned)
         self._run = uuid.uuid4().hex[:12]
         self._known: dict[str, int] = {}
+        self._having: dict[str, set[str]] = {}
         #: Workers that were late, until they answer.
         self._suspects: set[str] = set()
         #: The last rounds: what was asked, of how many shards, bytes of the task, how often it was sent, how often of
@@ -150,7 +150,7 @@ class DaskEngine(Engine):
 
     def parcel(self, task: Task, version: int) -> Parcel:
         """Return a task, packed: in a file where it is large and there is a folder that all machines see."""
-        content = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+        content = packed(task)
         digest = digest_of_task(content)
         if len(content) <= SMALL or self.directory is None:
             return Parcel(digest, len(content), content)
@@ -158,6 +158,13 @@ class DaskEngine(Engine):
         with AtomicFile(path) as out:
             out.file.write(content)
         return Parcel(digest, len(content), None, path)
+
+    def having(self, digest: str) -> set[str]:
+        """Return the workers that have a task, or will have it before they are asked again; one may have lost it."""
+        found = self._having.setdefault(digest, set())
+        while len(self._having) > KEPT:
+            del self._having[next(iter(self._having))]
+        return found
 
     def key(self, ask: Ask) -> str:
         """Return the name of a try, which Dask has never seen: of the run, the round, the shard and the try."""
@@ -183,8 +190,7 @@ class _DaskRound:
         self.path = self.parcel.path
         self.n_bytes = self.parcel.size
         self.n_sent = self.n_whole = 0
-        #: Workers that have the task, or will have it before they are asked again.
-        self.having: set[str] = set()
+        self.having = engine.having(self.parcel.digest)
         self.alone_since: float | None = None
         self.looked = 0.0
 
@@ -280,7 +286,7 @@ class _DaskRound:
         if found.failed == "parcel":
             if self.parcel.content is None:
                 _log.warning("%s does not see %s; tasks travel by themselves", found.worker, self.parcel.path)
-                content = pickle.dumps(self.task, pickle.HIGHEST_PROTOCOL)
+                content = packed(self.task)
                 self.parcel = Parcel(self.parcel.digest, len(content), content)
             self._again(ask.number)
         elif found.failed == "version":
@@ -351,6 +357,22 @@ class _DaskRound:
             named = ", ".join(self.parts[number].named for number in late[:3])
             _log.warning("%d shards are late, and sent again: %s", len(late), named)
             self._send_all(late)
+
+
+def packed(task: Task) -> bytes:
+    """Return a task as bytes; what is defined in the program itself goes with it.
+
+    Raises
+    ------
+    InputError
+        Where something in it cannot travel, such as an open file.
+    """
+    from distributed.protocol.pickle import dumps
+
+    try:
+        return dumps(task)
+    except Exception as error:  # whatever a class of the user's own raises here
+        raise InputError(f"This cannot be sent to workers: {type(error).__name__}: {error}") from error
 
 
 def _warn_open(address: str) -> None:

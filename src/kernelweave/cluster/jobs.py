@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import clock
 from ..parallel import blas_threads
-from .base import Engine, Serial, Told, current_engine, using
+from .base import Engine, Told, current_engine, using
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ def run_jobs(
 ) -> list[Any]:
     """Return work(job.given) of every job, in their order.
 
-    They run on `engine`, or on the one that `kernelweave.engine` set, or here, one after another. `work` can be
-    pickled; what it holds travels to every worker once.
+    They run on `engine`, or on the one that `kernelweave.engine` set, or here, one after another, as if there were no
+    jobs. `work` can be pickled; what it holds travels to every worker once.
 
     Examples
     --------
@@ -63,5 +64,13 @@ def run_jobs(
     >>> run_jobs(abs, [Job("the first", -1), Job("the second", 2)])
     [1, 2]
     """
-    found = engine or current_engine() or Serial()
-    return found.map(Alone(work), jobs, found.next_version(), told)
+    found = engine or current_engine()
+    if found is not None:
+        return found.map(Alone(work), jobs, found.next_version(), told)
+    answers = []
+    for number, job in enumerate(jobs):
+        clock.check()
+        answers.append(work(job.given))
+        if told is not None:
+            told(number, answers[-1])
+    return answers

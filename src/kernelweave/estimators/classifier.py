@@ -235,7 +235,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         self.multilabel_ = indicator is not None
         if indicator is not None:
             if self._searches():
-                self._search(views, indicator.astype(np.int64), weight, groups, callback)
+                self._search(views, indicator.astype(np.int64), weight, groups, callback, engine)
             return self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback, engine))
         self.classes_, codes = check_labels(y, len(views))
         weight_C = weight * check_class_weight(self.class_weight, self.classes_, codes, weight)
@@ -243,7 +243,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
             raise InputError("Only one class has samples of positive weight; a classifier needs at least two classes.")
         warn_ratio(self.classes_, codes, weight_C)
         if self._searches():
-            self._search(views, self.classes_[codes], weight, groups, callback)
+            self._search(views, self.classes_[codes], weight, groups, callback, engine)
         C = check_costs(self._cost() * weight_C)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]
