@@ -59,7 +59,7 @@ def test_a_fit_on_sequences_that_only_workers_see(client, workers, tmp_path, hid
         (active_set, "ALL", 1000),
     ):
         monkeypatch.setattr(module, name, n)  # for as many samples as there are in earnest, these are few
-    X, y = make_splice_sites(4000, window=60, positives=0.3, random_state=0)
+    X, y = make_splice_sites(2500, window=60, positives=0.3, random_state=0)
     options = FIT | {"C": 10, "dual": active_set.ActiveSet(300)}
     near = Shards(Shards.write(X, tmp_path / "w.kwseq", 2).files, rows=500)
     wanted = MKLClassifier(**options).fit(near, y, engine="threads:2")
@@ -69,12 +69,12 @@ def test_a_fit_on_sequences_that_only_workers_see(client, workers, tmp_path, hid
         Shards.open(str(tmp_path / "w.00.kwseq"))
     engine = DaskEngine(client)
     shards = Shards.open(str(tmp_path / "w.*.kwseq"), rows=500, engine=engine)
-    assert (len(shards), shards.length, shards.alphabet) == (4000, 60, near.alphabet)
+    assert (len(shards), shards.length, shards.alphabet) == (2500, 60, near.alphabet)
     brought = counted(monkeypatch)
     found = MKLClassifier(**options).fit(shards, y, engine=engine, checkpoint=tmp_path.parent / "far.checkpoint")
     assert same_bits(found, wanted)
     assert len(brought) == len(set(brought)), "a row came twice"
-    assert len(brought) < 3000, "more rows came than are of use"
+    assert len(brought) < 2500, "more rows came than are of use"
     brought.clear()
     assert np.array_equal(found.decision_function(shards), values)
     assert brought == []
@@ -112,7 +112,8 @@ def test_a_fit_on_numbers_that_only_workers_see(client, workers, tmp_path, hide,
 @pytest.mark.parametrize("lengths", [(9, 9), (5, 12)])
 def test_far_sequences_are_those_that_are_near(tmp_path, lengths):
     rng = np.random.default_rng(1)
-    texts = ["".join(rng.choice(list("ACGTN"), rng.integers(lengths[0], lengths[1] + 1))) for _ in range(50)]
+    letters = list("ACGT" * 8 + "N")
+    texts = ["".join(rng.choice(letters, rng.integers(lengths[0], lengths[1] + 1))) for _ in range(50)]
     near = Shards.write(as_sequences(texts, "dna"), tmp_path / "w.kwseq", 3)
     shards = Shards.open(str(tmp_path / "w.*.kwseq"), engine=Serial())
     for rows in (slice(3, 40), [49, 0, 17, 17, 3], np.arange(50) % 3 == 0, [], slice(0, 0)):

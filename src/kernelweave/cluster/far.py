@@ -27,7 +27,9 @@ class Files:
     describe: Callable[[str], Any]
 
     def __call__(self, paths: Any) -> list[Any]:
-        return [self.describe(os.path.abspath(name)) for name in files_named(paths)]
+        given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+        names = [name for path in given for name in files_named(path)]
+        return [self.describe(os.path.abspath(name)) for name in names]
 
 
 def found_by(engine: Engine, paths: Any, describe: Callable[[str], Any]) -> list[Any]:

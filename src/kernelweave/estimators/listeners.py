@@ -76,7 +76,8 @@ class Listeners:
         """Start the clock, and open the checkpoint, which has to be of the same fit."""
         self.progress = FitProgress(self.callbacks, model.tol, n_problems, self.made)
         self.files = mapped_files(kernel, X)
-        _warn_unused(kernel, X)
+        if not model._searches():  # whose folds were jobs there
+            _warn_unused(kernel, X)
         if self.checkpoint is not None:
             from ..io.checkpoint import as_checkpoint  # here, because most fits need none of the readers and writers
             from ..io.fingerprint import fingerprint

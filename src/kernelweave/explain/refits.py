@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from ..cluster import Job, Threads, current_engine, run_jobs
+from ..cluster import Job, Threads, current_engine, run_jobs, using
 from ..errors import DataWarning, InputError
 from ..estimators.fitted import FittedModel, steps_of, through
 from ..views import Views
@@ -106,9 +106,9 @@ class Refits:
             # once for all threads: filters belong to the process; what matters of them is in the note
             _silence()
             try:
-                machine, gained = self.job.fit(self.kinds[0], self.streams[0])
-                self.machine = machine  # the first and alone: what the views remember is there for all threads
-                self._keep(-1, Refit.of(machine, gained))
+                with using(None):  # first, here and alone: what the views remember is there for all threads
+                    self.machine, gained = self.job.fit(self.kinds[0], self.streams[0])
+                self._keep(-1, Refit.of(self.machine, gained))
                 total = len(self.kinds) - 1
                 jobs = [
                     Job(f"refit {number + 1} of {total} ({kind})", (kind, stream))
