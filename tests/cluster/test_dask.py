@@ -23,7 +23,9 @@ from kernelweave.testing.engines import Echo, Fails, described_shards
 
 pytest.importorskip("distributed")
 
-from local_cluster import LONG, Greedy, two_workers
+import dask
+
+from local_cluster import LONG, Greedy, Hungry, two_workers
 
 KERNEL = WeightedDegree(degree=5) + Spectrum(k=3)
 FIT = {"kernel": KERNEL, "C": 1, "dual": "active_set", "tol": 1e-3}
@@ -144,6 +146,28 @@ def test_row_8_a_shard_that_ends_its_workers(client, workers):
     with pytest.raises(EngineError, match=r"shard of rows 1 to 1 .*out of memory.*smaller shards"):
         engine.map(Greedy(), described_shards(3), engine.next_version())
     assert engine.map(Echo(2), described_shards(3), engine.next_version()) == [0, 2, 4]
+
+
+def test_row_8_a_nanny_ends_a_worker_that_takes_too_much():
+    once = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.pause": False}
+    with dask.config.set(once), two_workers(1, memory_limit="1 GB") as client:
+        engine = DaskEngine(client, retries=0, **SOON)
+        with pytest.raises(EngineError, match=r"shard of rows 1 to 1 .*ended its worker 1 times.*more memory"):
+            engine.map(Hungry(), described_shards(3), engine.next_version())
+
+
+class Paused(DaskEngine):
+    """Whose workers are all at 80 % of their memory."""
+
+    def paused(self):
+        return set(self.usable())
+
+
+def test_workers_that_are_paused_are_named_and_do_not_hang_a_round(client, workers):
+    engine = Paused(client, round_timeout=1.0)
+    with pytest.raises(EngineError, match=r"no workers but 2 paused ones, at 80 % of their memory limit, for 1 s"):
+        engine.map(Echo(1, 20.0), described_shards(2), engine.next_version())
+    assert DaskEngine(client).paused() == set()
 
 
 def test_row_8_workers_that_die_of_one_shard(client, workers):

@@ -130,6 +130,13 @@ class DaskEngine(Engine):
         found = self._workers()
         return {worker: n for worker, n in found.items() if worker not in self._suspects} or found
 
+    def paused(self) -> set[str]:
+        """Return the workers that begin nothing: at 80 % of its memory limit, a worker waits until it has less."""
+        with suppress(Exception):  # of a connection that is broken, which others hear of
+            told = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=REPLY)
+            return {worker for worker, one in told["workers"].items() if one.get("status") == "paused"}
+        return set()
+
     def suspect(self, worker: str) -> None:
         """Note that a worker was late."""
         self._suspects.add(worker)
@@ -330,15 +337,20 @@ class _DaskRound:
         self.looked = now
         self.engine.check_scheduler()
         unasked = [number for number, (attempt, _) in self.round.open.items() if attempt == 0]
-        workers = self.engine.usable()
-        if not workers:
+        workers, paused = self.engine.usable(), self.engine.paused()
+        if not set(workers) - paused:
             self.alone_since = self.alone_since or now
             if now - self.alone_since > self.engine.round_timeout:
                 first = self.parts[min(self.round.open)].named
+                why = (
+                    f"no workers but {len(paused)} paused ones, at 80 % of their memory limit,"
+                    if paused
+                    else "no workers"
+                )
                 raise EngineError(
-                    f"There have been no workers for {self.engine.round_timeout:g} s, and {len(self.round.open)} of "
+                    f"There have been {why} for {self.engine.round_timeout:g} s, and {len(self.round.open)} of "
                     f"{len(self.parts)} tasks have no answer, the first of them with {first}. Start workers for "
-                    f"the scheduler at {self.engine.client.scheduler.address}, and begin again."
+                    f"the scheduler at {self.engine.client.scheduler.address}, with enough memory, and begin again."
                 )
             return
         self.alone_since = None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import pickle
 import socket
+import sys
 import threading
 import traceback
 from collections import OrderedDict
@@ -17,8 +19,10 @@ from ..errors import InputError, MemoryBudgetError
 from ..sequences.mapped import mapped_now
 from .part import Part
 
-#: Tasks that a worker keeps, with the tables that they have made: that of this round and, for late ones, of the last.
+#: Tasks that a worker keeps: that of this round, with the tables that it has made, and the last, for late ones.
 KEPT = 2
+#: What a task may take for its tables, of all that the worker may have: nannies pause a worker at 80 % of that.
+TABLES_SHARE = 0.25
 
 _kept: OrderedDict[str, Any] = OrderedDict()
 _lock = threading.Lock()
@@ -116,10 +120,25 @@ def _task(parcel: Parcel) -> Any:
         found = _kept.get(parcel.digest)
         if found is None:
             found = _kept[parcel.digest] = pickle.loads(parcel.open())
+            for before in list(_kept.values())[:-1]:  # one that is late makes its tables again
+                getattr(before, "made", {}).clear()
             while len(_kept) > KEPT:
                 _kept.popitem(last=False)
         _kept.move_to_end(parcel.digest)
         return found
+
+
+def bytes_for_tables() -> float:
+    """Return how many bytes the tables of a task may take where this runs: a share of what a worker may have."""
+    worker = sys.modules.get("distributed.worker")
+    if worker is None:
+        return math.inf
+    try:
+        found = worker.get_worker()
+    except ValueError:  # this is no worker
+        return math.inf
+    limit = found.memory_manager.memory_limit
+    return TABLES_SHARE * limit if limit else math.inf
 
 
 def forget() -> None:

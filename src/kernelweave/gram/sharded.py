@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..cluster import Engine, Shard, columns_of, current_engine, cut, engine_for
+from ..cluster.work import bytes_for_tables
 from ..errors import MemoryBudgetError
 from ..kernels import Kernel
 from ..parallel import blocks
@@ -60,13 +61,14 @@ class Products:
 
     def _prepared(self, n_queries: int) -> Prepared:
         with self.made.setdefault("lock", threading.Lock()):
-            if "prepared" not in self.made:
+            prepared = self.made.get("prepared")
+            if prepared is None:
                 found = self.gram.prepare(self.coef, self.weights)  # type: ignore[arg-type]
                 if found.pays(n_queries):
                     with suppress(MemoryBudgetError):  # then tables are built for every shard, some at a time
-                        found = found.kept(TABLE_BYTES)
-                self.made["prepared"] = found
-        return self.made["prepared"]
+                        found = found.kept(int(min(TABLE_BYTES, bytes_for_tables())))
+                prepared = self.made["prepared"] = found
+        return prepared
 
     def __reduce__(self) -> tuple:
         return Products, (self.gram, self.coef, self.weights, self.about)
