@@ -342,14 +342,10 @@ class _DaskRound:
             self.alone_since = self.alone_since or now
             if now - self.alone_since > self.engine.round_timeout:
                 first = self.parts[min(self.round.open)].named
-                why = (
-                    f"no workers but {len(paused)} paused ones, at 80 % of their memory limit,"
-                    if paused
-                    else "no workers"
-                )
+                but = f" but {len(paused)} paused ones, at 80 % of their memory limit," if paused else ""
                 raise EngineError(
-                    f"There have been {why} for {self.engine.round_timeout:g} s, and {len(self.round.open)} of "
-                    f"{len(self.parts)} tasks have no answer, the first of them with {first}. Start workers for "
+                    f"There have been no workers{but} for {self.engine.round_timeout:g} s, and "
+                    f"{len(self.round.open)} of {len(self.parts)} tasks have no answer, the first of them with {first}. Start workers for "
                     f"the scheduler at {self.engine.client.scheduler.address}, with enough memory, and begin again."
                 )
             return
