@@ -283,6 +283,7 @@ class _DaskRound:
             self._failed(ask, found)
         elif self.round.take(ask, time.monotonic()):
             self.engine.trust(worker)
+            self.alone_since = None
             self.answers[ask.number] = found.value
             if self.told is not None:
                 self.told(ask.number, found.value)
@@ -345,8 +346,9 @@ class _DaskRound:
                 but = f" but {len(paused)} paused ones, at 80 % of their memory limit," if paused else ""
                 raise EngineError(
                     f"There have been no workers{but} for {self.engine.round_timeout:g} s, and "
-                    f"{len(self.round.open)} of {len(self.parts)} tasks have no answer, the first of them with {first}. Start workers for "
-                    f"the scheduler at {self.engine.client.scheduler.address}, with enough memory, and begin again."
+                    f"{len(self.round.open)} of {len(self.parts)} tasks have no answer, the first of them with {first}. "
+                    f"Start workers for the scheduler at {self.engine.client.scheduler.address}, with enough memory, "
+                    "and begin again."
                 )
             return
         self.alone_since = None
