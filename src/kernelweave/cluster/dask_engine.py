@@ -346,7 +346,7 @@ class _DaskRound:
                 but = f" but {len(paused)} paused ones, at 80 % of their memory limit," if paused else ""
                 raise EngineError(
                     f"There have been no workers{but} for {self.engine.round_timeout:g} s, and "
-                    f"{len(self.round.open)} of {len(self.parts)} tasks have no answer, the first of them with {first}. "
+                    f"{len(self.round.open)} of {len(self.parts)} tasks have no answer, the first with {first}. "
                     f"Start workers for the scheduler at {self.engine.client.scheduler.address}, with enough memory, "
                     "and begin again."
                 )
