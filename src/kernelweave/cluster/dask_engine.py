@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import math
@@ -208,9 +209,16 @@ class _DaskRound:
             while not self.round.done:
                 clock.check()
                 try:
-                    self._receive(*self.inbox.get(timeout=LOOK))
+                    came = [self.inbox.get(timeout=LOOK)]
                 except queue.Empty:
                     self._look()
+                    continue
+                with suppress(queue.Empty):
+                    while True:
+                        came.append(self.inbox.get_nowait())
+                values = self._gathered([future for _, future in came if future.status == "finished"])
+                for ask, future in came:
+                    self._receive(ask, future, values.get(future.key))
             return self.answers
         finally:
             self._drop()
@@ -266,14 +274,25 @@ class _DaskRound:
 
     # -- what comes back -------------------------------------------------------------------------------------------
 
-    def _receive(self, ask: Ask, future: Any) -> None:
+    def _gathered(self, futures: list[Any]) -> dict[str, Answer]:
+        """Bring several answers at once, which takes as long as one; those that are lost are asked for one by one."""
+        if len(futures) > 1:
+            with suppress(Exception):
+                found = self.engine.client.sync(self._gather_soon, futures)
+                return dict(zip([future.key for future in futures], found, strict=True))
+        return {}
+
+    async def _gather_soon(self, futures: list[Any]) -> list[Answer]:
+        return await asyncio.wait_for(self.engine.client.gather(futures, asynchronous=True), REPLY)
+
+    def _receive(self, ask: Ask, future: Any, found: Answer | None = None) -> None:
         if ask.number not in self.round.open:  # a second answer: the first has counted
             return
         if future.status != "finished":
             self._lost(ask, future)
             return
         try:
-            found = future.result(timeout=REPLY)
+            found = found or future.result(timeout=REPLY)
         except Exception as error:  # it was lost on the way: the worker died with it
             _log.warning("the answer to shard %d was lost: %r", ask.number, error)
             self._again(ask.number)
