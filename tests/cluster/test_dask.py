@@ -257,9 +257,9 @@ def test_a_large_task_goes_through_the_shared_folder_and_leaves_nothing(client, 
     seen = []
     found = dask_engine._DaskRound._send
 
-    def send(self, number, worker):
-        seen.append(self.parcel.path is not None and os.path.exists(self.parcel.path))
-        found(self, number, worker)
+    def send(self, numbers, worker):
+        seen.extend([self.parcel.path is not None and os.path.exists(self.parcel.path)] * len(numbers))
+        found(self, numbers, worker)
 
     monkeypatch.setattr(dask_engine._DaskRound, "_send", send)
     assert engine.map(Echo(3), described_shards(3), engine.next_version()) == [0, 3, 6]

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,6 +36,8 @@ SMALL = 1_000_000
 TINY = 20_000
 #: Seconds between two looks at the clock, and at the workers, while nothing comes in.
 LOOK, LOOK_AT_WORKERS = 0.2, 1.0
+#: Seconds in which one more answer is worth waiting for: several are brought in the time of one.
+SOON = 0.005
 #: Rounds that are remembered.
 HISTORY = 10_000
 #: Seconds that the scheduler has to say who is there.
@@ -214,8 +217,8 @@ class _DaskRound:
                     self._look()
                     continue
                 with suppress(queue.Empty):
-                    while True:
-                        came.append(self.inbox.get_nowait())
+                    while len(came) < len(self.round.open):
+                        came.append(self.inbox.get(timeout=SOON))
                 values = self._gathered([future for _, future in came if future.status == "finished"])
                 for ask, future in came:
                     self._receive(ask, future, values.get(future.key))
@@ -242,27 +245,31 @@ class _DaskRound:
             return
         self.alone_since = None
         chosen = place([self.parts[number] for number in numbers], threads)
-        for number, worker in zip(numbers, chosen, strict=True):
-            self._send(number, worker)
+        for worker in dict.fromkeys(chosen):
+            self._send([number for number, one in zip(numbers, chosen, strict=True) if one == worker], worker)
 
-    def _send(self, number: int, worker: str) -> None:
+    def _send(self, numbers: Sequence[int], worker: str) -> None:
+        """Ask one worker for several parts: a graph of all of them costs the scheduler little more than one of each."""
         import dask
 
-        ask = self.round.ask(number, time.monotonic())
+        asks = [self.round.ask(number, time.monotonic()) for number in numbers]
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            future = self.engine.client.submit(
+            futures = self.engine.client.map(
                 answer,
-                self._parcel_for(worker, ask.attempt),
-                self.parts[number],
-                self.master,
-                key=self.engine.key(ask),
+                [self._parcel_for(worker, ask.attempt) for ask in asks],
+                [self.parts[number] for number in numbers],
+                [self.master] * len(asks),
+                key=[self.engine.key(ask) for ask in asks],
                 workers=[worker],
                 allow_other_workers=True,
                 pure=False,
             )
-        self.sent[ask], self.n_sent = (future, worker), self.n_sent + 1
-        inbox = self.inbox
-        future.add_done_callback(lambda done: inbox.put((ask, done)))
+        for ask, future in zip(asks, futures, strict=True):
+            self.sent[ask], self.n_sent = (future, worker), self.n_sent + 1
+            future.add_done_callback(partial(self._done, ask))
+
+    def _done(self, ask: Ask, future: Any) -> None:
+        self.inbox.put((ask, future))
 
     def _parcel_for(self, worker: str, attempt: int) -> Parcel:
         """Return the task as a worker is sent it: whole where it may not have it."""

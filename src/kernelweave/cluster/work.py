@@ -12,6 +12,7 @@ import threading
 import traceback
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -80,6 +81,7 @@ def digest_of_task(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
+@cache
 def library_version() -> str:
     """Return the version of the library, as workers and master compare it."""
     try:
