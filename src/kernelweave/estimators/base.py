@@ -77,7 +77,7 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
     def _listeners(self, checkpoint: Any, callback: Callback | None, engine: Any) -> Listeners:
         """Return what goes on beside a fit."""
         callbacks = [told for told in (printer(self.verbose), callback) if told is not None]
-        return Listeners(checkpoint, callbacks, engine)
+        return Listeners(checkpoint, callbacks, engine, self._searches())
 
     def _loss(self) -> Loss:
         raise NotImplementedError
