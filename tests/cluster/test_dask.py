@@ -12,7 +12,7 @@ import pytest
 
 import kernelweave
 from kernelweave import EngineError, InputError, Linear, MKLClassifier, NumberShards, Shards, Spectrum, WeightedDegree
-from kernelweave.cluster import dask_engine
+from kernelweave.cluster import dask_engine, dask_round
 from kernelweave.cluster.dask_engine import DaskEngine
 from kernelweave.datasets import make_splice_sites
 from kernelweave.errors import EngineWarning
@@ -180,7 +180,7 @@ def test_row_8_workers_that_die_of_one_shard(client, workers):
             return KilledWorker("key", None, 3)
 
     engine = DaskEngine(client, retries=1, **SOON)
-    one = dask_engine._DaskRound(engine, Echo(2), described_shards(3), engine.next_version())
+    one = dask_round.DaskRound(engine, Echo(2), described_shards(3), engine.next_version())
     one._send_all(range(3))
     ask = next(ask for ask in one.sent if ask.number == 1)
     one._lost(ask, Killed())
@@ -255,13 +255,13 @@ def test_a_large_task_goes_through_the_shared_folder_and_leaves_nothing(client, 
     monkeypatch.setattr(dask_engine, "SMALL", 10)
     engine = DaskEngine(client, directory=tmp_path, **SOON)
     seen = []
-    found = dask_engine._DaskRound._send
+    found = dask_round.DaskRound._send
 
     def send(self, numbers, worker):
         seen.extend([self.parcel.path is not None and os.path.exists(self.parcel.path)] * len(numbers))
         found(self, numbers, worker)
 
-    monkeypatch.setattr(dask_engine._DaskRound, "_send", send)
+    monkeypatch.setattr(dask_round.DaskRound, "_send", send)
     assert engine.map(Echo(3), described_shards(3), engine.next_version()) == [0, 3, 6]
     assert len(seen) >= 3  # a worker that is slow to begin is asked again
     assert all(seen)

@@ -14,7 +14,8 @@ import kernelweave
 from kernelweave import RBF, EngineError, InputError, Linear, MKLClassifier, Spectrum, WeightedDegree, per_feature
 from kernelweave.cli.app import cli
 from kernelweave.cluster import Job, Serial, Threads, current_engine, run_jobs
-from kernelweave.cluster.dask_engine import TINY, DaskEngine
+from kernelweave.cluster.dask_engine import DaskEngine
+from kernelweave.cluster.dask_round import TINY
 from kernelweave.datasets import make_splice_sites
 from kernelweave.explain import stability
 from kernelweave.scan import scan_file
