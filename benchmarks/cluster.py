@@ -6,8 +6,9 @@ Weighted degree kernel of degree 20 on windows of 141 letters, normalised, C = 1
     windows     a million windows of the C. elegans genome (or --rows), threads and workers; needs KERNELWEAVE_DATA
     acceptor    100,000 C. elegans acceptor sites, likewise
     synthetic   as many windows from `make_splice_sites`; no files needed
+    numbers     a million generated rows of 20 numbers (or --rows), LowRank and Linear, squared hinge, likewise
     lost        the fit on workers once more, one of them killed in the middle
-    limit       the fit on workers whose memory limit is smaller than what the files and a process take together
+    limit       the fit on workers whose memory limit is smaller than what the files and the fit take together
 
 What every fit prints last is its cost model: bytes and seconds of its rounds.
 """
@@ -61,12 +62,24 @@ def samples(name: str, rows: int) -> tuple[Any, np.ndarray] | None:
     return Shards.open(str(whole.with_suffix(".[0-9][0-9].kwseq"))), y
 
 
-def fit(X: Any, y: np.ndarray, engine: Any, callback: Any = None) -> tuple[Any, float, float]:
-    """Return a model, the seconds that it took once everything was compiled, and those of all processors together."""
+def words() -> Any:
+    """Return the model of windows."""
     from kernelweave import MKLClassifier, WeightedDegree
 
-    kernel = WeightedDegree(degree=20).normalized()
-    model = MKLClassifier(kernel, C=1, norm="fixed", scaling=None, n_jobs=WORKERS)
+    return MKLClassifier(WeightedDegree(degree=20).normalized(), C=1, norm="fixed", scaling=None, n_jobs=WORKERS)
+
+
+def on_numbers() -> Any:
+    """Return the model of numbers."""
+    from kernelweave import RBF, Linear, LowRank, MKLClassifier
+
+    kernel = LowRank(RBF(0.02), rank=100) + Linear()
+    return MKLClassifier(kernel, C=1, loss="squared_hinge", norm="fixed", n_jobs=WORKERS)
+
+
+def fit(X: Any, y: np.ndarray, engine: Any, callback: Any = None, make: Any = words) -> tuple[Any, float, float]:
+    """Return a model, the seconds that it took once everything was compiled, and those of all processors together."""
+    model = make()
     started, used = time.perf_counter(), processors(engine)
     model.fit(X, y, engine=engine, callback=callback)
     return model, time.perf_counter() - started, processors(engine) - used
@@ -104,17 +117,20 @@ def say_rounds(engine: Any) -> None:
 
 def warm(X: Any, y: np.ndarray, engine: Any) -> None:
     """Have every worker compile, or read, what the fit needs, and every shard in the memory of the system."""
-    from kernelweave import Shards
+    from kernelweave import NumberShards, Shards
 
+    if isinstance(X, NumberShards):
+        some = NumberShards(X.paths[:1], rows=X.shape[0] // 64)
+        fit(some, y[: len(some)], engine, make=on_numbers)
+        return
     few = Shards(X.files[:1], rows=len(X.files[0]) // 8)
     fit(few, y[: len(few)], engine)
 
 
-def compared(name: str, rows: int) -> None:
+def compared(found: tuple[Any, np.ndarray] | None, make: Any = words) -> None:
     """Fit on threads and on workers, and print both."""
     from kernelweave.cluster.dask_engine import DaskEngine
 
-    found = samples(name, rows)
     if found is None:
         return
     X, y = found
@@ -126,7 +142,7 @@ def compared(name: str, rows: int) -> None:
         for turn in range(TURNS):
             for one in ("threads:2", engine):
                 engine.history.clear()
-                model, times[turn, one], used[turn, one] = fit(X, y, one)
+                model, times[turn, one], used[turn, one] = fit(X, y, one, make=make)
                 said = f"master at most {peak():.2f} GB" + ("" if one == "threads:2" else f", {memory_of(client)}")
                 name = "two threads" if one == "threads:2" else "two workers"
                 say(name, model, times[turn, one], used[turn, one], said)
@@ -137,15 +153,32 @@ def compared(name: str, rows: int) -> None:
 
 
 def part_windows(rows: int) -> None:
-    compared("genome", rows)
+    compared(samples("genome", rows))
 
 
 def part_acceptor(rows: int) -> None:
-    compared("acceptor", min(rows, 100_000))
+    compared(samples("acceptor", min(rows, 100_000)))
 
 
 def part_synthetic(rows: int) -> None:
-    compared("synthetic", rows)
+    compared(samples("synthetic", rows))
+
+
+def number_shards(rows: int, columns: int = 20) -> tuple[Any, np.ndarray]:
+    """Return generated rows of numbers as eight shards, and their labels."""
+    from kernelweave import NumberShards
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows, columns), dtype=np.float32)
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.standard_normal(rows) > 0
+    CACHE.mkdir(parents=True, exist_ok=True)
+    for k, part in enumerate(np.array_split(X, 8)):
+        np.save(CACHE / f"numbers-{rows}.{k}.npy", part)
+    return NumberShards.open(str(CACHE / f"numbers-{rows}.*.npy")), y
+
+
+def part_numbers(rows: int) -> None:
+    compared(number_shards(rows), on_numbers)
 
 
 def part_lost(rows: int) -> None:
@@ -184,25 +217,30 @@ def part_limit(rows: int) -> None:
     size = sum(os.path.getsize(file.path) for file in X.files)
     with workers() as client:
         warm(X, y, DaskEngine(client))
-        base = max(client.run(_resident).values())
-    limit = int(1.2 * base + 0.5 * size)  # a nanny ends a worker at 95 % of this
+        warmed = max(client.run(_own).values())
+        fit(X, y, DaskEngine(client))
+        base = max(client.run(_own).values())
+    # a worker is paused at 80 % of the limit: there is room for the fit, and for half of the files
+    limit = int((base + 0.5 * size) / 0.8)
     with workers(limit) as client:
         engine, pids = DaskEngine(client), set(client.run(os.getpid).values())
         model, seconds, used = fit(X, y, engine)
-        taken = f"{base / 1e6:.0f} MB when warm, files {size / 1e6:.0f} MB"
+        taken = f"{warmed / 1e6:.0f} MB when warm, {base / 1e6:.0f} MB after a fit, files {size / 1e6:.0f} MB"
         say(f"limit {limit / 1e6:.0f} MB", model, seconds, used, taken)
         print(f"    workers that were ended: {len(pids - set(client.run(os.getpid).values()))} (0)")
 
 
-def _resident() -> int:
+def _own() -> int:
+    """Return the bytes of a process that are its own, without the pages of mapped files."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) * 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon:")) * 1024
 
 
 PARTS = {
     "windows": part_windows,
     "acceptor": part_acceptor,
     "synthetic": part_synthetic,
+    "numbers": part_numbers,
     "lost": part_lost,
     "limit": part_limit,
 }

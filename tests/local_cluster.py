@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import dask
 import distributed
+import numpy as np
 
 #: Seconds after which a test gives up waiting for workers.
 LONG = 90.0
@@ -77,3 +78,17 @@ class Greedy:
         if shard.start == 1:
             raise MemoryError("no more of it")
         return shard.start
+
+
+@dataclass(frozen=True)
+class Hungry:
+    """Takes memory on one shard, a little at a time, until somebody ends its process."""
+
+    def __call__(self, shard):
+        if shard.start != 1:
+            return shard.start
+        until, taken = time.monotonic() + LONG, []
+        while time.monotonic() < until:
+            taken.append(np.ones(1 << 21))  # 16 MB
+            time.sleep(0.01)
+        return len(taken)

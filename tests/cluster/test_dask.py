@@ -12,7 +12,7 @@ import pytest
 
 import kernelweave
 from kernelweave import EngineError, InputError, Linear, MKLClassifier, NumberShards, Shards, Spectrum, WeightedDegree
-from kernelweave.cluster import dask_engine
+from kernelweave.cluster import dask_engine, dask_round
 from kernelweave.cluster.dask_engine import DaskEngine
 from kernelweave.datasets import make_splice_sites
 from kernelweave.errors import EngineWarning
@@ -23,7 +23,9 @@ from kernelweave.testing.engines import Echo, Fails, described_shards
 
 pytest.importorskip("distributed")
 
-from local_cluster import LONG, Greedy, two_workers
+import dask
+
+from local_cluster import LONG, Greedy, Hungry, two_workers
 
 KERNEL = WeightedDegree(degree=5) + Spectrum(k=3)
 FIT = {"kernel": KERNEL, "C": 1, "dual": "active_set", "tol": 1e-3}
@@ -146,6 +148,28 @@ def test_row_8_a_shard_that_ends_its_workers(client, workers):
     assert engine.map(Echo(2), described_shards(3), engine.next_version()) == [0, 2, 4]
 
 
+def test_row_8_a_nanny_ends_a_worker_that_takes_too_much():
+    once = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.pause": False}
+    with dask.config.set(once), two_workers(1, memory_limit="1 GB") as client:
+        engine = DaskEngine(client, retries=0, **SOON)
+        with pytest.raises(EngineError, match=r"shard of rows 1 to 1 .*ended its worker 1 times.*more memory"):
+            engine.map(Hungry(), described_shards(3), engine.next_version())
+
+
+class Paused(DaskEngine):
+    """Whose workers are all at 80 % of their memory."""
+
+    def paused(self):
+        return set(self.usable())
+
+
+def test_workers_that_are_paused_are_named_and_do_not_hang_a_round(client, workers):
+    engine = Paused(client, round_timeout=1.0)
+    with pytest.raises(EngineError, match=r"no workers but 2 paused ones, at 80 % of their memory limit, for 1 s"):
+        engine.map(Echo(1, 20.0), described_shards(2), engine.next_version())
+    assert DaskEngine(client).paused() == set()
+
+
 def test_row_8_workers_that_die_of_one_shard(client, workers):
     from distributed import KilledWorker
 
@@ -156,7 +180,7 @@ def test_row_8_workers_that_die_of_one_shard(client, workers):
             return KilledWorker("key", None, 3)
 
     engine = DaskEngine(client, retries=1, **SOON)
-    one = dask_engine._DaskRound(engine, Echo(2), described_shards(3), engine.next_version())
+    one = dask_round.DaskRound(engine, Echo(2), described_shards(3), engine.next_version())
     one._send_all(range(3))
     ask = next(ask for ask in one.sent if ask.number == 1)
     one._lost(ask, Killed())
@@ -231,13 +255,13 @@ def test_a_large_task_goes_through_the_shared_folder_and_leaves_nothing(client, 
     monkeypatch.setattr(dask_engine, "SMALL", 10)
     engine = DaskEngine(client, directory=tmp_path, **SOON)
     seen = []
-    found = dask_engine._DaskRound._send
+    found = dask_round.DaskRound._send
 
-    def send(self, number, worker):
-        seen.append(self.parcel.path is not None and os.path.exists(self.parcel.path))
-        found(self, number, worker)
+    def send(self, numbers, worker):
+        seen.extend([self.parcel.path is not None and os.path.exists(self.parcel.path)] * len(numbers))
+        found(self, numbers, worker)
 
-    monkeypatch.setattr(dask_engine._DaskRound, "_send", send)
+    monkeypatch.setattr(dask_round.DaskRound, "_send", send)
     assert engine.map(Echo(3), described_shards(3), engine.next_version()) == [0, 3, 6]
     assert len(seen) >= 3  # a worker that is slow to begin is asked again
     assert all(seen)

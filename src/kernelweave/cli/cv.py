@@ -10,6 +10,7 @@ import click
 
 from . import options as opt
 from .console import console, short, step_bar, table, write_json
+from .engines import ENGINE, on_engine
 from .failures import check_printable
 from .splits import SPLITS, Split, split
 
@@ -64,6 +65,7 @@ class Row:
 @opt.READING
 @opt.PLACES
 @opt.NEGATIVES
+@ENGINE
 @opt.JSON
 def cv(**options: Any) -> None:
     """Estimate by cross-validation on DATA how well a model will do on new samples."""
@@ -89,11 +91,14 @@ def cv(**options: Any) -> None:
     options["norm"] = default_choice(data, options) if options["norm"] is None else options["norm"]
     rows: list[Row] = []
     n_folds = 1 if options["hold_out"] else options["folds"]
-    with step_bar("Cross-validating", len(kernels) * len(options["C"]) * n_folds) as step:
+    with (
+        on_engine(options),
+        step_bar("Cross-validating", len(kernels) * len(options["C"]) * n_folds) as step,
+    ):
         for kernel in kernels:
             arranged_data, _ = arranged(data, kernel, how)
             parts = split(task, arranged_data, options)
-            rows += [_evaluate(kernel, C, arranged_data, parts, task, options, step) for C in options["C"]]
+            rows += _evaluate(kernel, arranged_data, parts, task, options, step)
     measure = next(iter(rows[0].scores))
     best = max(rows, key=lambda row: row.mean(measure))
     if options["as_json"]:
@@ -102,29 +107,67 @@ def cv(**options: Any) -> None:
         _show(rows, best, measure, parts.text, given)
 
 
-def _evaluate(kernel: Any, C: float, data: Any, parts: Split, task: str, options: dict[str, Any], step: Any) -> Row:
-    from ..explain.validation import Fold, intervals
-    from ..views import as_views
-    from .machine import estimator, put_positive_last
+@dataclass(frozen=True)
+class FoldScores:
+    """What one fold says of one C."""
 
-    views, y, start = as_views(data.X), data.y, time.monotonic()
-    row, judged = Row(repr(kernel), C, {}, 0.0, True), []
-    for train, test in parts.folds:
-        model = estimator(task, kernel, y, {**options, "C": C})
+    scores: dict[str, float]
+    seconds: float
+    converged: bool
+    #: For two classes.
+    judged: Any = None
+
+
+@dataclass(frozen=True)
+class FoldJob:
+    """The job of fitting without one fold, and of judging on it; called with C and the number of the fold."""
+
+    kernel: Any
+    X: Any
+    y: Any
+    parts: Split
+    task: str
+    options: dict[str, Any]
+
+    def __call__(self, given: tuple[Any, int]) -> FoldScores:
+        from ..explain.validation import Fold
+        from ..views import as_views
+        from .machine import estimator, put_positive_last
+
+        C, number = given
+        start, views, y = time.monotonic(), as_views(self.X), self.y
+        train, test = self.parts.folds[number]
+        model = estimator(self.task, self.kernel, y, {**self.options, "C": C})
         model.fit(views.rows(train), y[train])
-        put_positive_last(model, options["positive"])
-        row.converged &= bool(model.converged_)
-        for name, value in _scores(model, task, views.rows(test), y[test]).items():
-            row.scores.setdefault(name, []).append(value)
-        if task == "classification" and len(model.classes_) == 2:
-            decision = model.decision_function(views.rows(test))
-            own = None if parts.groups is None else parts.groups[test]
-            judged.append(Fold(y[test] == model.classes_[1], decision, own))
-        step()
-    row.seconds = time.monotonic() - start
-    if judged:
-        row.intervals = intervals(judged, random_state=options["seed"])
-    return row
+        put_positive_last(model, self.options["positive"])
+        scores, judged = _scores(model, self.task, views.rows(test), y[test]), None
+        if self.task == "classification" and len(model.classes_) == 2:
+            own = None if self.parts.groups is None else self.parts.groups[test]
+            judged = Fold(y[test] == model.classes_[1], model.decision_function(views.rows(test)), own)
+        return FoldScores(scores, time.monotonic() - start, bool(model.converged_), judged)
+
+
+def _evaluate(kernel: Any, data: Any, parts: Split, task: str, options: dict[str, Any], step: Any) -> list[Row]:
+    """Return one row for every C; all folds of all of them are jobs, on whatever engine there is."""
+    from ..cluster import Job, run_jobs
+    from ..explain.validation import intervals
+
+    work = FoldJob(kernel, data.X, data.y, parts, task, options)
+    numbers, costs = range(len(parts.folds)), options["C"]
+    jobs = [Job(f"fold {k + 1} of {len(numbers)} for C = {C}", (C, k)) for C in costs for k in numbers]
+    found = run_jobs(work, jobs, lambda number, answer: step())
+    rows = []
+    for at, C in enumerate(costs):
+        folds = found[at * len(numbers) : (at + 1) * len(numbers)]
+        row = Row(repr(kernel), C, {}, sum(fold.seconds for fold in folds), all(fold.converged for fold in folds))
+        for fold in folds:
+            for name, value in fold.scores.items():
+                row.scores.setdefault(name, []).append(value)
+        judged = [fold.judged for fold in folds if fold.judged is not None]
+        if judged:
+            row.intervals = intervals(judged, random_state=options["seed"])
+        rows.append(row)
+    return rows
 
 
 def _scores(model: Any, task: str, X: Any, y: Any) -> dict[str, float]:

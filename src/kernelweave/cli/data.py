@@ -129,6 +129,10 @@ def read(files: tuple[str, ...], how: Reading, *, labelled: bool = True, n_featu
         from .places import read_places
 
         return read_places(files, how, labelled)
+    from .packed import elsewhere, read_packed
+
+    if elsewhere(files):
+        return read_packed(files, how, labelled)
     sources = [opened(path) for path in files]
     kinds = [how.file_format if how.file_format != "auto" else kind_of(source) for source in sources]
     if "model" in kinds:
@@ -141,8 +145,6 @@ def read(files: tuple[str, ...], how: Reading, *, labelled: bool = True, n_featu
     if kinds[0] == "sequences":
         return _sequences(files, sources, how, labelled)
     if kinds[0] == "packed":
-        from .packed import read_packed
-
         return read_packed(files, how, labelled)
     if len(files) > 1:
         raise InputError(f"Several files are read for sequences only; got {len(files)} files ({kinds[0]}).")

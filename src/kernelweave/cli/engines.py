@@ -12,8 +12,8 @@ from ..errors import InputError
 from .options import grouped
 
 ENGINE = grouped(
-    click.option("--engine", metavar="NAME", help="Packed files: where they are read. threads, threads:4, "
-                 "dask://host:port, or dask with --scheduler-file."),
+    click.option("--engine", metavar="NAME", help="Where the work is done: threads, threads:4, dask://host:port, "
+                 "or dask with --scheduler-file. fit and predict: for packed files."),
     click.option("--scheduler-file", type=click.Path(), metavar="FILE",
                  help="For --engine dask: the file that `dask scheduler --scheduler-file` writes."),
 )  # fmt: skip

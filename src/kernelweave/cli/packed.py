@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -26,11 +27,40 @@ def read_packed(files: tuple[str, ...], how: Reading, labelled: bool) -> Data:
             f"--labels names the labels of one packed file; of {len(files)}, those beside each are read, such as "
             f"{labels_path(files[0])}."
         )
-    sets = [SequenceSet.open(path) for path in files]
-    found = [_beside(path, len(one), how, labelled) for path, one in zip(files, sets, strict=True)]
-    ids = [name for names, _ in found for name in names] if len(files) == 1 else _all_ids(found)
+    beside = Beside(how, labelled)
+    if elsewhere(files):
+        from ..cluster import Job, current_engine, run_jobs
+
+        X: SequenceSet = Shards.open(files, engine=current_engine())
+        jobs = [Job(f"the labels of {one.path}", (one.path, len(one))) for one in X.files]  # type: ignore[attr-defined]
+        found = [beside(job.given) for job in jobs] if how.labels else run_jobs(beside, jobs)
+    else:
+        sets = [SequenceSet.open(path) for path in files]
+        X = sets[0] if len(sets) == 1 else Shards(sets)
+        found = [beside((path, len(one))) for path, one in zip(files, sets, strict=True)]
+    ids = [name for names, _ in found for name in names] if len(found) == 1 else _all_ids(found)
     y = None if any(labels is None for _, labels in found) else np.concatenate([labels for _, labels in found])
-    return Data("sequences", sets[0] if len(sets) == 1 else Shards(sets), y, ids, " and ".join(files))
+    return Data("sequences", X, y, ids, " and ".join(files))
+
+
+def elsewhere(files: tuple[str, ...]) -> bool:
+    """Say whether only the workers of the engine in use can see these files."""
+    from ..cluster import current_engine
+
+    return current_engine() is not None and not any(
+        path == "-" or os.path.exists(os.path.expanduser(path)) for path in files
+    )
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The job of reading ids and labels beside a packed file; called with its name and how many rows it has."""
+
+    how: Reading
+    labelled: bool
+
+    def __call__(self, given: tuple[str, int]) -> tuple[list[str], np.ndarray | None]:
+        return _beside(*given, self.how, self.labelled)
 
 
 def _all_ids(found: list[Any]) -> list[str]:

@@ -189,8 +189,9 @@ class Unique:
 def samples(model: Any, files: tuple[str, ...], how: Any) -> Iterator[tuple[Any, list[str], str]]:
     """Yield the samples of files as the model reads them, their names, and what the source is called."""
     from ..io.fasta import read_blocks
+    from .packed import elsewhere
 
-    sources = [opened(path) for path in files]
+    sources = [] if elsewhere(files) else [opened(path) for path in files]
     kinds = {kind_of(source) if how.file_format == "auto" else how.file_format for source in sources}
     if kinds != {"sequences"}:
         data = read(

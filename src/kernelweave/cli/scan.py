@@ -12,6 +12,7 @@ import click
 from ..errors import InputError
 from . import options as opt
 from .console import count, work_bar, write_json
+from .engines import ENGINE, on_engine
 from .failures import check_output, check_printable
 
 EXAMPLES = """\b
@@ -74,6 +75,7 @@ scanned once more, shuffled. Written to a file, an interrupted scan goes on afte
 @click.option("--output", "-o", type=click.Path(), help="A file for the hits.  [default: standard output]")
 @click.option("--resume/--no-resume", default=True, help="Go on where an interrupted scan to the same file ended.")
 @opt.THREADS
+@ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Say at the end, as JSON, how much was scored.")  # fmt: skip
 def scan(**options: Any) -> None:
     """Score the windows of the sequences in GENOME (FASTA, plain or gzip) by a MODEL file."""
@@ -94,6 +96,11 @@ def scan(**options: Any) -> None:
     given = {name: options[name] for name in ("at", "anchor", "threshold", "unknown", "window")}
     given |= {"strands": options["strand"], "regions": regions, "n_jobs": options["threads"] or -1}
     given["label"] = class_of(model, options["label"])
+    with on_engine(options):
+        _scan(model, options, given)
+
+
+def _scan(model: Any, options: dict[str, Any], given: dict[str, Any]) -> None:
     if options["fdr"]:
         _run_peaks(model, options, given)
         return

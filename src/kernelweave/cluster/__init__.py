@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import InputError
-from .base import Engine, Serial, Task, Threads, current_engine, using
+from .base import Engine, Serial, Task, Threads, Told, current_engine, using
+from .jobs import Job, run_jobs
 from .numbers import NumberShards
+from .part import Part
 from .rounds import Ask, Round, place
-from .shards import Shard, columns_of, cut
+from .shards import Shard, columns_of, cut, engine_for
 
 #: Every engine that needs no other package; the conformance tests read this.
 ENGINES: tuple[type[Engine], ...] = (Serial, Threads)
@@ -93,17 +95,22 @@ __all__ = [
     "ENGINES",
     "Ask",
     "Engine",
+    "Job",
     "NumberShards",
+    "Part",
     "Round",
     "Serial",
     "Shard",
     "Task",
     "Threads",
+    "Told",
     "as_engine",
     "columns_of",
     "current_engine",
     "cut",
     "engine",
+    "engine_for",
     "place",
+    "run_jobs",
     "using",
 ]

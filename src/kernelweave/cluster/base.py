@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from itertools import count
@@ -12,15 +12,17 @@ from typing import Any
 from .. import clock
 from ..errors import EngineError, InputError, MemoryBudgetError, TimeLimitError
 from ..parallel import count_jobs
-from .shards import Shard
+from .part import Part
 
-#: A task makes an answer of a shard. It is a value that can be pickled, remembers nothing of earlier calls that would
-#: change an answer, and may be called twice, in any order, and anywhere.
-Task = Callable[[Shard], Any]
+#: A task makes an answer of a part of the work: a shard, or a job. It is a value that can be pickled, remembers nothing
+#: of earlier calls that would change an answer, and may be called twice, in any order, and anywhere.
+Task = Callable[[Any], Any]
+#: Is told the number of a part, and its answer, as answers come in; in the thread that asked for the round.
+Told = Callable[[int, Any], None]
 
 
 class Engine:
-    """Runs one task on every shard of a round.
+    """Runs one task on every part of a round: shards of samples, or jobs.
 
     An engine is `map` and `n_threads`. All truth stays with the caller: tasks are pure, so that an engine may run one
     twice, or elsewhere, or again after a worker is gone, and the answers are the same. `testing.check_engine` is the
@@ -41,13 +43,18 @@ class Engine:
         """Return the number of a new round, higher than all before."""
         return next(self._versions)
 
-    def map(self, task: Task, shards: Sequence[Shard], version: int) -> list[Any]:
-        """Return task(shard) of every shard, in their order; `version` numbers the round.
+    def map(self, task: Task, parts: Sequence[Part], version: int, told: Told | None = None) -> list[Any]:
+        """Return task(part) of every part, in their order; `version` numbers the round.
+
+        Parameters
+        ----------
+        told : callable, optional
+            Called in this thread with the number of a part and its answer, once for each, as they come.
 
         Raises
         ------
         EngineError
-            Where a task fails or nobody is there to run it: names worker and shard.
+            Where a task fails or nobody is there to run it: names worker and part.
         InputError
             Where a file is damaged, or another one than was described.
         """
@@ -65,11 +72,13 @@ class Serial(Engine):
 
     name = "serial"
 
-    def map(self, task: Task, shards: Sequence[Shard], version: int) -> list[Any]:
+    def map(self, task: Task, parts: Sequence[Part], version: int, told: Told | None = None) -> list[Any]:
         found = []
-        for shard in shards:
+        for number, part in enumerate(parts):
             clock.check()
-            found.append(_answered(task, shard, "this process"))
+            found.append(_answered(task, part, "this process"))
+            if told is not None:
+                told(number, found[-1])
         return found
 
 
@@ -92,39 +101,44 @@ class Threads(Engine):
     def n_threads(self) -> int:
         return self._n_jobs
 
-    def map(self, task: Task, shards: Sequence[Shard], version: int) -> list[Any]:
-        if self._n_jobs == 1 or len(shards) < 2:
-            return Serial.map(self, task, shards, version)  # type: ignore[arg-type]
+    def map(self, task: Task, parts: Sequence[Part], version: int, told: Told | None = None) -> list[Any]:
+        if self._n_jobs == 1 or len(parts) < 2:
+            return Serial.map(self, task, parts, version, told)  # type: ignore[arg-type]
 
-        def timed(shard: Shard) -> Any:
+        def timed(part: Part) -> Any:
             clock.check()
-            return _answered(task, shard, "a thread of this process")
+            return _answered(task, part, "a thread of this process")
 
-        pool = ThreadPoolExecutor(min(self._n_jobs, len(shards)))
+        pool = ThreadPoolExecutor(min(self._n_jobs, len(parts)))
         try:
             # each task in a copy of the caller's context, which has the deadline
-            contexts = [copy_context() for _ in shards]
-            found = list(pool.map(lambda shard, context: context.run(timed, shard), shards, contexts))
+            futures: dict[Future, int] = {
+                pool.submit(copy_context().run, timed, part): number for number, part in enumerate(parts)
+            }
+            for future in as_completed(futures):
+                answer = future.result()
+                if told is not None:
+                    told(futures[future], answer)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         pool.shutdown()
-        return found
+        return [future.result() for future in futures]
 
 
-def _answered(task: Task, shard: Shard, worker: str) -> Any:
-    """Return the answer of a task; what goes wrong is said with the shard."""
+def _answered(task: Task, part: Part, worker: str) -> Any:
+    """Return the answer of a task; what goes wrong is said with the part."""
     try:
-        return task(shard)
+        return task(part)
     except (InputError, TimeLimitError, MemoryBudgetError):
         raise
     except Exception as error:
-        raise failed_task(worker, shard, f"{type(error).__name__}: {error}") from error
+        raise failed_task(worker, part, f"{type(error).__name__}: {error}") from error
 
 
-def failed_task(worker: str, shard: Shard, why: str) -> EngineError:
+def failed_task(worker: str, part: Part, why: str) -> EngineError:
     """Return the error of a task that raised one."""
-    return EngineError(f"A task failed on {worker}, with the shard of {shard}: {why}")
+    return EngineError(f"A task failed on {worker}, with {part.named}: {why}")
 
 
 #: The engine of what runs inside `engine(...)`.
@@ -138,10 +152,7 @@ def current_engine() -> Engine | None:
 
 @contextmanager
 def using(found: Engine | None) -> Iterator[None]:
-    """Have what runs inside use an engine; None leaves the one that is set."""
-    if found is None:
-        yield
-        return
+    """Have what runs inside use an engine; None for none."""
     token = _current.set(found)
     try:
         yield

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
-import pickle
-import queue
 import time
 import uuid
 import warnings
@@ -16,33 +14,30 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from .. import clock
 from ..errors import EngineError, EngineWarning, InputError
 from ..io.atomic import AtomicFile
-from .base import Engine, Task, failed_task
-from .rounds import PATIENCE, Ask, Round, place
-from .shards import Shard
-from .work import Answer, Parcel, answer, digest_of_task, library_version
+from .base import Engine, Task, Told
+from .dask_round import REPLY, DaskRound, packed
+from .part import Part
+from .rounds import PATIENCE, Ask
+from .work import KEPT, Parcel, digest_of_task, library_version
 
 _log = logging.getLogger("kernelweave.cluster")
 _log.addHandler(logging.NullHandler())
 
-#: Up to so many bytes a task travels inside of itself, whatever storage there is.
+#: Up to so many bytes a task travels whole, whatever storage there is.
 SMALL = 1_000_000
-#: Seconds between two looks at the clock, and at the workers, while nothing comes in.
-LOOK, LOOK_AT_WORKERS = 0.2, 1.0
 #: Rounds that are remembered.
 HISTORY = 10_000
-#: Seconds that the scheduler has to say who is there.
-REPLY = 10.0
 
 
 class DaskEngine(Engine):
     """Tasks on the workers of a Dask cluster.
 
     Tasks are pure and know their shard by a description, so that a worker that dies costs the tasks it had in hand and
-    nothing else. Each is placed softly on one worker (the same one in every round, as long as it lives). A task without
-    an answer after max(60 s, 5 × the median) is sent to another worker, and the first answer counts.
+    nothing else. Each is placed softly on one worker (the same one in every round, as long as it lives). A shard that
+    has no answer after max(60 s, 5 × the median) is sent to another worker, and the first answer counts. Jobs may take
+    as long as they like: only those of a worker that is gone run again, elsewhere.
 
     Parameters
     ----------
@@ -55,7 +50,7 @@ class DaskEngine(Engine):
         How often a shard whose workers die is asked again.
     directory : path, optional
         A folder that master and workers see under the same name; tasks of more than 1 MB are written there once a
-        round. Without it they travel inside of themselves.
+        round. Without it they travel to every worker once a round.
     """
 
     name = "dask"
@@ -78,9 +73,11 @@ class DaskEngine(Engine):
         self._owned = list(owned)
         self._run = uuid.uuid4().hex[:12]
         self._known: dict[str, int] = {}
+        self._having: dict[str, set[str]] = {}
         #: Workers that were late, until they answer.
         self._suspects: set[str] = set()
-        #: The last rounds: what was asked, of how many shards, bytes of the task, how often it was sent, and seconds.
+        #: The last rounds: what was asked, of how many shards, bytes of the task, how often it was sent, how often of
+        #: these whole, and seconds.
         self.history: deque[dict[str, Any]] = deque(maxlen=HISTORY)
         _warn_open(str(client.scheduler.address))
 
@@ -93,13 +90,13 @@ class DaskEngine(Engine):
             with suppress(Exception):
                 one.close()
 
-    def map(self, task: Task, shards: Sequence[Shard], version: int) -> list[Any]:
-        if not shards:
+    def map(self, task: Task, parts: Sequence[Part], version: int, told: Told | None = None) -> list[Any]:
+        if not parts:
             return []
-        started, one = time.monotonic(), _DaskRound(self, task, shards, version)
+        started, one = time.monotonic(), DaskRound(self, task, parts, version, told)
         found = one.run()
-        told = {"task": type(task).__name__, "shards": len(shards), "bytes": one.n_bytes, "sent": one.n_sent}
-        self.history.append(told | {"seconds": time.monotonic() - started})
+        entry = {"task": type(task).__name__, "shards": len(parts), "bytes": one.n_bytes, "sent": one.n_sent}
+        self.history.append(entry | {"whole": one.n_whole, "seconds": time.monotonic() - started})
         return found
 
     # -- workers -----------------------------------------------------------------------------------------------------
@@ -124,6 +121,13 @@ class DaskEngine(Engine):
         found = self._workers()
         return {worker: n for worker, n in found.items() if worker not in self._suspects} or found
 
+    def paused(self) -> set[str]:
+        """Return the workers that begin nothing: at 80 % of its memory limit, a worker waits until it has less."""
+        with suppress(Exception):  # of a connection that is broken, which others hear of
+            told = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=REPLY)
+            return {worker for worker, one in told["workers"].items() if one.get("status") == "paused"}
+        return set()
+
     def suspect(self, worker: str) -> None:
         """Note that a worker was late."""
         self._suspects.add(worker)
@@ -144,7 +148,7 @@ class DaskEngine(Engine):
 
     def parcel(self, task: Task, version: int) -> Parcel:
         """Return a task, packed: in a file where it is large and there is a folder that all machines see."""
-        content = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+        content = packed(task)
         digest = digest_of_task(content)
         if len(content) <= SMALL or self.directory is None:
             return Parcel(digest, len(content), content)
@@ -153,188 +157,21 @@ class DaskEngine(Engine):
             out.file.write(content)
         return Parcel(digest, len(content), None, path)
 
+    @property
+    def version(self) -> str:
+        """The version of the library here, which that of the workers has to be."""
+        return library_version()
+
+    def having(self, digest: str) -> set[str]:
+        """Return the workers that have a task, or will have it before they are asked again; one may have lost it."""
+        found = self._having.setdefault(digest, set())
+        while len(self._having) > KEPT:
+            del self._having[next(iter(self._having))]
+        return found
+
     def key(self, ask: Ask) -> str:
         """Return the name of a try, which Dask has never seen: of the run, the round, the shard and the try."""
         return f"kernelweave-{self._run}-{ask.version}-{ask.number}-{ask.attempt}"
-
-
-class _DaskRound:
-    """One round on a cluster."""
-
-    def __init__(self, engine: DaskEngine, task: Task, shards: Sequence[Shard], version: int) -> None:
-        self.engine, self.task, self.shards = engine, task, shards
-        self.round = Round(version, len(shards), engine.patience)
-        self.answers: list[Any] = [None] * len(shards)
-        self.inbox: queue.SimpleQueue[tuple[Ask, Any]] = queue.SimpleQueue()
-        #: What was sent: the future, and the worker that was wished for.
-        self.sent: dict[Ask, tuple[Any, str]] = {}
-        self.died = [0] * len(shards)
-        self.master = library_version()
-        self.parcel = engine.parcel(task, version)
-        self.path = self.parcel.path
-        self.n_bytes = self.parcel.size
-        self.n_sent = 0
-        self.alone_since: float | None = None
-        self.looked = 0.0
-
-    def run(self) -> list[Any]:
-        """Return all answers."""
-        try:
-            self._send_all(range(len(self.shards)))
-            while not self.round.done:
-                clock.check()
-                try:
-                    self._receive(*self.inbox.get(timeout=LOOK))
-                except queue.Empty:
-                    self._look()
-            return self.answers
-        finally:
-            self._drop()
-
-    def _drop(self) -> None:
-        """Have nobody work on this round any more, and leave no file behind."""
-        left = [future for ask, (future, _) in self.sent.items() if not future.done()]
-        if left and self.engine.client.status == "running":
-            with suppress(Exception):
-                self.engine.client.cancel(left, force=True)
-        self.sent.clear()
-        if self.path is not None:
-            with suppress(FileNotFoundError):
-                os.unlink(self.path)
-
-    def _send_all(self, numbers: Sequence[int]) -> None:
-        """Ask shards of the workers that there are; where there are none, `_look` does so later."""
-        threads = self.engine.usable()
-        if not threads:
-            self.alone_since = self.alone_since or time.monotonic()
-            return
-        self.alone_since = None
-        chosen = place([self.shards[number] for number in numbers], threads)
-        for number, worker in zip(numbers, chosen, strict=True):
-            self._send(number, worker)
-
-    def _send(self, number: int, worker: str) -> None:
-        import dask
-
-        ask = self.round.ask(number, time.monotonic())
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            future = self.engine.client.submit(
-                answer,
-                self.parcel,
-                self.shards[number],
-                self.master,
-                key=self.engine.key(ask),
-                workers=[worker],
-                allow_other_workers=True,
-                pure=False,
-            )
-        self.sent[ask], self.n_sent = (future, worker), self.n_sent + 1
-        inbox = self.inbox
-        future.add_done_callback(lambda done: inbox.put((ask, done)))
-
-    # -- what comes back -------------------------------------------------------------------------------------------
-
-    def _receive(self, ask: Ask, future: Any) -> None:
-        if ask.number not in self.round.open:  # a second answer: the first has counted
-            return
-        if future.status != "finished":
-            self._lost(ask, future)
-            return
-        try:
-            found = future.result(timeout=REPLY)
-        except Exception as error:  # it was lost on the way: the worker died with it
-            _log.warning("the answer to shard %d was lost: %r", ask.number, error)
-            self._again(ask.number)
-            return
-        worker = self.sent[ask][1]
-        if found.failed:
-            self._failed(ask, found)
-        elif self.round.take(ask, time.monotonic()):
-            self.engine.trust(worker)
-            self.answers[ask.number] = found.value
-
-    def _failed(self, ask: Ask, found: Answer) -> None:
-        """Say what went wrong on a worker, or send a task by itself where its file was not to be seen there."""
-        shard = self.shards[ask.number]
-        if found.failed == "parcel":
-            _log.warning("%s does not see %s; tasks travel by themselves", found.worker, self.parcel.path)
-            content = pickle.dumps(self.task, pickle.HIGHEST_PROTOCOL)
-            self.parcel = Parcel(self.parcel.digest, len(content), content)
-            self._again(ask.number)
-        elif found.failed == "version":
-            raise EngineError(f"Refused: {found.why}. Install the same version everywhere.")
-        elif found.failed == "input":
-            raise InputError(
-                f"{found.why} (Worker {found.worker}, shard of {shard}.) Every worker has to see every shard under the "
-                "same name."
-            )
-        elif found.failed == "memory":
-            raise self._too_large(ask.number, f"ran out of memory on worker {found.worker} ({found.why})")
-        else:
-            raise failed_task(f"worker {found.worker}", shard, f"\n{found.why}")
-
-    def _lost(self, ask: Ask, future: Any) -> None:
-        """Ask again where workers died, or the scheduler forgot; raise an error where that does not help."""
-        self.engine.check_scheduler()
-        error = future.exception(timeout=REPLY) if future.status == "error" else None
-        if error is not None and type(error).__name__ != "KilledWorker":
-            why = f"{type(error).__name__}: {error}"
-            if isinstance(error, ImportError):
-                why += " Install kernelweave, in the same version, on every worker."
-            raise failed_task(f"worker {self.sent[ask][1]}", self.shards[ask.number], why)
-        if error is not None:
-            self.died[ask.number] += 1
-            if self.died[ask.number] > self.engine.retries:
-                raise self._too_large(ask.number, f"ended its worker {self.died[ask.number]} times")
-        self._again(ask.number)
-
-    def _too_large(self, number: int, what: str) -> EngineError:
-        shard = self.shards[number]
-        return EngineError(
-            f"The shard of {shard}, {len(shard):,} rows, {what}. Give workers more memory, or cut smaller shards: "
-            f"Shards.open(..., rows={max(1, len(shard) // 4)})."
-        )
-
-    def _again(self, number: int) -> None:
-        self._send_all([number])
-
-    # -- while nothing comes -----------------------------------------------------------------------------------------
-
-    def _look(self) -> None:
-        """Look who is there, and ask again what is late."""
-        now = time.monotonic()
-        if now - self.looked < LOOK_AT_WORKERS:
-            return
-        self.looked = now
-        self.engine.check_scheduler()
-        unasked = [number for number, (attempt, _) in self.round.open.items() if attempt == 0]
-        workers = self.engine.usable()
-        if not workers:
-            self.alone_since = self.alone_since or now
-            if now - self.alone_since > self.engine.round_timeout:
-                raise EngineError(
-                    f"There have been no workers for {self.engine.round_timeout:g} s, and {len(self.round.open)} of "
-                    f"{len(self.shards)} shards have no answer, the first of them {self.shards[min(self.round.open)]}. "
-                    "Start workers for the scheduler at "
-                    f"{self.engine.client.scheduler.address}, and fit again."
-                )
-            return
-        self.alone_since = None
-        if unasked:
-            self._send_all(unasked)
-        self._ask_late(now)
-
-    def _ask_late(self, now: float) -> None:
-        """Send what is late to workers that were not asked for it yet."""
-        late = self.round.late(now)
-        for number in late:
-            for ask, (_, worker) in self.sent.items():
-                if ask.number == number:
-                    self.engine.suspect(worker)
-        if late:
-            named = ", ".join(str(self.shards[number]) for number in late[:3])
-            _log.warning("%d shards are late, and sent again: %s", len(late), named)
-            self._send_all(late)
 
 
 def _warn_open(address: str) -> None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .shards import Shard
+from .part import Part
 
 #: Seconds after which a shard is asked again, at the least, and as a multiple of how long the others took.
 PATIENCE, TIMES = 60.0, 5.0
@@ -77,7 +77,7 @@ class Round:
         return [number for number, (_, asked) in self.open.items() if now - asked > self.deadline(number)]
 
 
-def place(shards: Sequence[Shard], threads: Mapping[str, int]) -> list[str]:
+def place(shards: Sequence[Part], threads: Mapping[str, int]) -> list[str]:
     """Return a worker for every shard: by rendezvous hashing, none with more than its share of rows.
 
     A shard goes to the worker that its name and the worker's are worth the most together. So as long as workers stay, a

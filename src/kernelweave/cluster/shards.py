@@ -15,6 +15,7 @@ from ..kernels import Kernel
 from ..sequences import Shards
 from ..sequences.shards import LEAST_ROWS, MOST_ROWS
 from ..views import DictViews, Views, as_views
+from .base import Engine, Threads, current_engine
 from .numbers import NumberShards
 
 #: Shards for every thread: so many that a worker that is late, or gone, leaves little to do again.
@@ -38,6 +39,9 @@ class Shard:
     #: Numbers of its samples that travel with it.
     values: np.ndarray | None = field(default=None, compare=False, repr=False)
 
+    alike = True
+    hint = " Every worker has to see every shard under the same name."
+
     def __len__(self) -> int:
         return self.stop - self.start
 
@@ -45,6 +49,17 @@ class Shard:
         """Print as errors name it."""
         files = ", ".join(dict.fromkeys(os.fspath(piece.path) for _, piece in self.columns))
         return f"rows {self.start} to {self.stop - 1} ({files})"
+
+    @property
+    def named(self) -> str:
+        """As errors name it, inside of a sentence."""
+        return f"the shard of {self}"
+
+    @property
+    def smaller(self) -> str:
+        """What to do where it takes too much memory."""
+        rows = max(1, len(self) // 4)
+        return f"It has {len(self):,} rows. Give workers more memory, or cut smaller shards: Shards.open(..., {rows=})."
 
     @property
     def place(self) -> str:
@@ -96,12 +111,17 @@ def cut(columns: Mapping[Hashable, Any], n_threads: int) -> list[Shard]:
     n, given = len(sets[0]), min((one.rows_each for one in sets if one.rows_each is not None), default=None)
     size = given or int(np.clip(-(-n // (SHARDS_EACH * max(1, n_threads))), LEAST_ROWS, MOST_ROWS))
     ends = np.unique(np.concatenate([one.ends for one in sets]))
-    shards, start = [], 0
+    ranges, start = [], 0
     for end in ends.tolist():
         parts = max(1, -(-(end - start) // size))
         cuts = [start + (end - start) * k // parts for k in range(parts + 1)]
-        for low, high in pairwise(cuts):
-            if low < high:
-                shards.append(Shard(low, high, tuple((name, one.piece(low, high)) for name, one in columns.items())))
+        ranges += [(low, high) for low, high in pairwise(cuts) if low < high]
         start = end
-    return shards
+    pieces = zip(*(one.pieces(ranges) for one in sets), strict=True)
+    return [Shard(*one, tuple(zip(columns, some, strict=True))) for one, some in zip(ranges, pieces, strict=True)]
+
+
+def engine_for(columns: Mapping[Hashable, Any], n_jobs: int | None) -> Engine:
+    """Return the engine in use; where there is none, the one that sees the files, or threads here."""
+    owned = (getattr(one, "engine", None) for one in columns.values())
+    return current_engine() or next((one for one in owned if one is not None), None) or Threads(n_jobs)

@@ -77,7 +77,7 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
     def _listeners(self, checkpoint: Any, callback: Callback | None, engine: Any) -> Listeners:
         """Return what goes on beside a fit."""
         callbacks = [told for told in (printer(self.verbose), callback) if told is not None]
-        return Listeners(checkpoint, callbacks, engine)
+        return Listeners(checkpoint, callbacks, engine, self._searches())
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -165,7 +165,7 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
         self._set_fitted(X, kept, terms, results, order)
         self._note_choices(choices, said)
         verify(self, X, terms, results, order)
-        self.trained_ = remember(self.base_kernel_, X, target)
+        self.trained_ = remember(self.base_kernel_, X, target, count_jobs(self.n_jobs))
         self._warn_or_raise_end(results)
 
     def _check_usable(self, results: list[Result]) -> None:

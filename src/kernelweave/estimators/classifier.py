@@ -238,7 +238,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
         self.multilabel_ = indicator is not None
         if indicator is not None:
             if self._searches():
-                self._search(views, indicator.astype(np.int64), weight, groups, callback)
+                self._search(views, indicator.astype(np.int64), weight, groups, callback, engine)
             self._fit_labels(views, indicator, weight, self._listeners(checkpoint, callback, engine))
             if self.probability:
                 self.calibration_ = calibrate(self, views, indicator, weight, groups, callback)
@@ -249,7 +249,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL):
             raise InputError("Only one class has samples of positive weight; a classifier needs at least two classes.")
         warn_ratio(self.classes_, codes, weight_C)
         if self._searches():
-            self._search(views, self.classes_[codes], weight, groups, callback)
+            self._search(views, self.classes_[codes], weight, groups, callback, engine)
         C = check_costs(self._cost() * weight_C)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in positives]

@@ -40,11 +40,14 @@ class Listeners:
     callbacks : list of callables
     engine : Dask client, Engine, str or None
         Where products with all samples are made; None for the one that `kernelweave.engine` set, if any.
+    searched : bool
+        Whether the engine was of use already, for the folds of a search.
     """
 
     checkpoint: str | os.PathLike | Checkpoint | None = None
     callbacks: Sequence[Callback] = ()
     engine: Any = None
+    searched: bool = False
     keeper: Keeper | None = field(default=None, init=False)
     progress: FitProgress = field(init=False)
     #: The files that samples are mapped from.
@@ -76,7 +79,8 @@ class Listeners:
         """Start the clock, and open the checkpoint, which has to be of the same fit."""
         self.progress = FitProgress(self.callbacks, model.tol, n_problems, self.made)
         self.files = mapped_files(kernel, X)
-        _warn_unused(kernel, X)
+        if not self.searched:
+            _warn_unused(kernel, X)
         if self.checkpoint is not None:
             from ..io.checkpoint import as_checkpoint  # here, because most fits need none of the readers and writers
             from ..io.fingerprint import fingerprint

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
+from ..cluster import Job, current_engine, engine, run_jobs
 from ..errors import InputError
 from ..progress import Callback
 from ..validation import check_positive
@@ -20,6 +23,29 @@ CV = "cv"
 COSTS = np.logspace(-2, 3, 11)
 
 Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class FoldPath:
+    """The job of one fold: the scores of every C on the samples left out; called with those for training, and these."""
+
+    model: Any
+    X: Views
+    y: np.ndarray
+    weight: np.ndarray
+    costs: np.ndarray
+    limit: float | None
+
+    def __call__(self, fold: tuple[np.ndarray, np.ndarray], callback: Callback | None = None) -> np.ndarray:
+        train, test = fold
+        part: Any = clone(self.model)
+        part.set_params(warm_start=True, verbose=0, max_seconds=self.limit)
+        part._holding = True
+        known, left_out, scores = self.X.rows(train), self.X.rows(test), np.empty(len(self.costs))
+        for number, C in enumerate(self.costs):
+            part.set_params(C=float(C)).fit(known, self.y[train], self.weight[train], callback=callback)
+            scores[number] = check_scoring(part, part.scoring)(part, left_out, self.y[test])
+        return scores
 
 
 class Searching:
@@ -48,22 +74,23 @@ class Searching:
         self._held = (X, found) if self._holding else None
         return found
 
-    def _search(self, X: Views, y: np.ndarray, weight: np.ndarray, groups: Any, callback: Callback | None) -> None:
-        """Find C, and set `cv_results_`: one row for every C, one column for every fold."""
+    def _search(
+        self, X: Views, y: np.ndarray, weight: np.ndarray, groups: Any, callback: Callback | None, given: Any = None
+    ) -> None:
+        """Find C, and set `cv_results_`: one row for every C, one column for every fold; `given` is the engine."""
         if self.learn_C:
             raise InputError("learn_C=True and C by cross-validation contradict each other; give one of them.")
         costs = self._path()
         folds = list(self._folds(y, groups))
-        scores = np.empty((len(costs), len(folds)))
         limit = None if self.max_seconds is None else self.max_seconds / (len(costs) * len(folds) + 1)
-        for column, (train, test) in zip(scores.T, folds, strict=True):
-            part: Any = clone(self)
-            part.set_params(warm_start=True, verbose=0, max_seconds=limit)
-            part._holding = True
-            known, left_out = X.rows(train), X.rows(test)
-            for number, C in enumerate(costs):
-                part.set_params(C=float(C)).fit(known, y[train], weight[train], callback=callback)
-                column[number] = check_scoring(part, self.scoring)(part, left_out, y[test])
+        work = FoldPath(clone(self), X, y, weight, costs, limit)
+        if given is None and current_engine() is None:
+            found = [work(fold, callback) for fold in folds]
+        else:
+            jobs = [Job(f"fold {k + 1} of {len(folds)}", fold) for k, fold in enumerate(folds)]
+            with nullcontext() if given is None else engine(given):
+                found = run_jobs(work, jobs)
+        scores = np.column_stack(found)
         mean = scores.mean(axis=1)
         if not np.isfinite(mean).any():
             raise InputError("No C has a score: every fold needs samples of all classes; use fewer folds.")

@@ -135,7 +135,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         y = check_numbers(y, len(views), several=True)
         weight = check_sample_weight(sample_weight, len(views))
         if self._searches():
-            self._search(views, y, weight, groups, callback)
+            self._search(views, y, weight, groups, callback, engine)
         C = check_costs(self._cost() * weight)
         self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
         units = [self._units_of(column, weight) for column in _columns(y)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..cluster import Shard, columns_of, current_engine, cut, engine_for
 from ..errors import InputError
 from ..io.support import requests_of
 from ..kernels import Kernel
@@ -65,12 +66,31 @@ class Overlap:
         return found if looked_up == len(self.seen) else round(len(self.seen) * found / max(looked_up, 1))
 
 
-def remember(kernel: Kernel, X: Views, target: Any = None) -> Trained:
+@dataclass(frozen=True)
+class Hashes:
+    """The task of `sample_hashes`."""
+
+    kernel: Kernel
+
+    def __call__(self, shard: Shard) -> np.ndarray:
+        return sample_hashes(self.kernel, shard.views())
+
+
+def _hashes_of_shards(kernel: Kernel, X: Views, n_jobs: int) -> np.ndarray:
+    """Return `sample_hashes`, where the samples are."""
+    columns = columns_of(kernel.terms(X), X, mapped=current_engine() is not None)
+    if columns is None:
+        return sample_hashes(kernel, X)
+    engine = engine_for(columns, n_jobs)
+    return np.concatenate(engine.map(Hashes(kernel), cut(columns, engine.n_threads), engine.next_version()))
+
+
+def remember(kernel: Kernel, X: Views, target: Any = None, n_jobs: int = 1) -> Trained:
     """Return what a model is to remember of its training samples."""
     name = target if isinstance(target, str) else None
     if not all(leaf.says_all for leaf in kernel.leaves()):
         return Trained(len(X), len(X), None, name)
-    hashes = np.unique(sample_hashes(kernel, X))
+    hashes = np.unique(_hashes_of_shards(kernel, X, n_jobs))
     return Trained(len(X), len(hashes), hashes[:MOST], name)
 
 

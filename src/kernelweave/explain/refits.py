@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -13,65 +13,43 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from ..cluster import Job, Threads, current_engine, run_jobs, using
 from ..errors import DataWarning, InputError
 from ..estimators.fitted import FittedModel, steps_of, through
-from ..parallel import for_blocks
 from ..views import Views
 
 
-class Refits:
-    """The fit on all samples and all refits; what is done is kept as it comes.
+@dataclass(frozen=True)
+class Refit:
+    """What is kept of one refit."""
 
-    Every refit is on a bootstrap sample, with labels as they are or permuted, and is judged on the samples left out.
-    """
+    weights: np.ndarray
+    gains: np.ndarray
+    converged: bool
+    term_names_: list[str]
+    kernel: Any
 
-    def __init__(
-        self, model: Any, X: Views, y: np.ndarray | None, rng: Any, n_bootstrap: int, n_permutations: int, callback: Any
-    ) -> None:
-        self.model, self.X, self.y, self.callback = model, X, y, callback
-        # every refit has a stream of its own, so neither threads nor the other kind's number change what it draws
-        first, streams_b, streams_p = rng.spawn(3)
-        self.streams = [first, *_in_turn(streams_b.spawn(n_bootstrap), streams_p.spawn(n_permutations))]
-        self.kinds = ["fit", *_in_turn(["bootstrap"] * n_bootstrap, ["permuted"] * n_permutations)]
-        #: Weights and gains of every fit that is done.
-        self.results: list[tuple[np.ndarray, np.ndarray] | None] = [None] * len(self.kinds)
-        self.machine: Any = None
-        self.lock = threading.Lock()
-        self.done = self.unconverged = 0
-        self.started = time.monotonic()
+    @classmethod
+    def of(cls, machine: Any, gains: np.ndarray) -> Refit:
+        """Return what is kept of a fitted machine."""
+        given = (bool(machine.converged_), list(machine.term_names_), machine.kernel)
+        return cls(np.ravel(machine.weights_), gains, *given)
 
-    def run(self, n_jobs: int) -> bool:
-        """Do all refits, and return whether they were interrupted."""
-        with warnings.catch_warnings():
-            # once for all threads: filters belong to the process; what matters of them is in the note
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", DataWarning)
-            try:
-                self._fit_numbered(0)  # first and alone: what the views remember is there for all threads
-                for_blocks(lambda part: self._fit_numbered(1 + part.start), len(self.kinds) - 1, 1, n_jobs)
-            except KeyboardInterrupt:
-                if self.machine is None:
-                    raise
-                return True
-        return False
 
-    def _fit_numbered(self, number: int) -> None:
-        machine, gains = self._refit(self.kinds[number], self.streams[number])
-        if self.machine is not None and not _same_terms(machine, self.machine):
-            raise InputError(
-                "The refits do not have the same terms, so their weights cannot be compared: a search that chooses "
-                "among kernels may end with another one each time. Use the model that it found, best_estimator_."
-            )
-        with self.lock:
-            self.results[number] = np.ravel(machine.weights_), gains
-            self.machine = machine if number == 0 else self.machine
-            self.unconverged += not machine.converged_
-            self.done += 1
-            entry = {"done": self.done, "total": len(self.kinds), "seconds": time.monotonic() - self.started}
-            if self.callback is not None:
-                self.callback(entry)
+@dataclass(frozen=True)
+class Refitting:
+    """The job of one refit: called with its kind, and the stream of its random numbers."""
 
-    def _refit(self, kind: str, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
+    model: Any
+    X: Views
+    y: np.ndarray | None
+
+    def __call__(self, given: tuple[str, np.random.Generator]) -> Refit:
+        with warnings.catch_warnings():  # on a worker; here they are caught once for all threads
+            _silence()
+            return Refit.of(*self.fit(*given))
+
+    def fit(self, kind: str, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
         """Return a fitted machine, and what every term gains on the samples left out."""
         y = rng.permutation(self.y) if kind == "permuted" and self.y is not None else self.y
         rows = self._draw(rng, y)
@@ -100,11 +78,68 @@ class Refits:
         groups = [np.flatnonzero(y == c) for c in np.unique(y)]
         return np.concatenate([rng.choice(group, size=len(group)) for group in groups])
 
+
+class Refits:
+    """The fit on all samples and all refits; what is done is kept as it comes.
+
+    Every refit is on a bootstrap sample, with labels as they are or permuted, and is judged on the samples left out.
+    Refits are jobs of the engine in use, or of threads.
+    """
+
+    def __init__(
+        self, model: Any, X: Views, y: np.ndarray | None, rng: Any, n_bootstrap: int, n_permutations: int, callback: Any
+    ) -> None:
+        self.job, self.callback = Refitting(model, X, y), callback
+        # every refit has a stream of its own, so neither threads nor the other kind's number change what it draws
+        first, streams_b, streams_p = rng.spawn(3)
+        self.streams = [first, *_in_turn(streams_b.spawn(n_bootstrap), streams_p.spawn(n_permutations))]
+        self.kinds = ["fit", *_in_turn(["bootstrap"] * n_bootstrap, ["permuted"] * n_permutations)]
+        #: Every fit that is done.
+        self.results: list[Refit | None] = [None] * len(self.kinds)
+        self.machine: Any = None
+        self.done = self.unconverged = 0
+        self.started = time.monotonic()
+
+    def run(self, n_jobs: int) -> bool:
+        """Do all refits, and return whether they were interrupted."""
+        with warnings.catch_warnings():
+            # once for all threads: filters belong to the process; what matters of them is in the note
+            _silence()
+            try:
+                with using(None):  # first, here and alone: what the views remember is there for all threads
+                    self.machine, gained = self.job.fit(self.kinds[0], self.streams[0])
+                self._keep(-1, Refit.of(self.machine, gained))
+                total = len(self.kinds) - 1
+                jobs = [
+                    Job(f"refit {number + 1} of {total} ({kind})", (kind, stream))
+                    for number, (kind, stream) in enumerate(zip(self.kinds[1:], self.streams[1:], strict=True))
+                ]
+                run_jobs(self.job, jobs, self._keep, current_engine() or Threads(n_jobs))
+            except KeyboardInterrupt:
+                if self.machine is None:
+                    raise
+                return True
+        return False
+
+    def _keep(self, number: int, refit: Refit) -> None:
+        """Note a refit that is done."""
+        if not _same_terms(refit, self.machine):
+            raise InputError(
+                "The refits do not have the same terms, so their weights cannot be compared: a search that chooses "
+                "among kernels may end with another one each time. Use the model that it found, best_estimator_."
+            )
+        self.results[number + 1] = refit
+        self.unconverged += not refit.converged
+        self.done += 1
+        entry = {"done": self.done, "total": len(self.kinds), "seconds": time.monotonic() - self.started}
+        if self.callback is not None:
+            self.callback(entry)
+
     def found(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
         """Return weights and gains of the finished refits of one kind, a row each."""
         rows = [r for r, k in zip(self.results, self.kinds, strict=True) if k == kind and r is not None]
         shape = (len(rows), self.machine.weights_.size)
-        return np.array([w for w, _ in rows]).reshape(shape), np.array([g for _, g in rows]).reshape(shape)
+        return np.array([r.weights for r in rows]).reshape(shape), np.array([r.gains for r in rows]).reshape(shape)
 
     def note(self, interrupted: bool) -> str:
         """Return what the reader should know."""
@@ -114,6 +149,11 @@ class Refits:
         if self.unconverged:
             said.append(f"{self.unconverged} of {self.done} fits stopped before their gap was below tol")
         return "; ".join(said)
+
+
+def _silence() -> None:
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    warnings.simplefilter("ignore", DataWarning)
 
 
 def gains(model: Any, X: Any, y: np.ndarray) -> np.ndarray:

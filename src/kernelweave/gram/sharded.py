@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cluster import Engine, Shard, Threads, columns_of, current_engine, cut
+from ..cluster import Engine, Shard, columns_of, current_engine, cut, engine_for
+from ..cluster.work import bytes_for_tables
 from ..errors import MemoryBudgetError
 from ..kernels import Kernel
 from ..parallel import blocks
@@ -60,13 +61,14 @@ class Products:
 
     def _prepared(self, n_queries: int) -> Prepared:
         with self.made.setdefault("lock", threading.Lock()):
-            if "prepared" not in self.made:
+            prepared = self.made.get("prepared")
+            if prepared is None:
                 found = self.gram.prepare(self.coef, self.weights)  # type: ignore[arg-type]
                 if found.pays(n_queries):
                     with suppress(MemoryBudgetError):  # then tables are built for every shard, some at a time
-                        found = found.kept(TABLE_BYTES)
-                self.made["prepared"] = found
-        return self.made["prepared"]
+                        found = found.kept(int(min(TABLE_BYTES, bytes_for_tables())))
+                prepared = self.made["prepared"] = found
+        return prepared
 
     def __reduce__(self) -> tuple:
         return Products, (self.gram, self.coef, self.weights, self.about)
@@ -95,7 +97,7 @@ class ShardedGram(Gram):
     """K_m @ coef of samples in shards: an engine makes the products where the samples are.
 
     Only `apply`, `apply_each` and `diag` touch all samples. Descent, pairs and `quad` need the samples that matter:
-    their rows are read here, and go to a gram of their own.
+    their rows are brought here, and go to a gram of their own.
 
     Parameters
     ----------
@@ -130,8 +132,9 @@ class ShardedGram(Gram):
 
     @classmethod
     def bound(cls, terms: Sequence[Kernel], X: Views, room: Room) -> ShardedGram:
-        engine = current_engine() or Threads(room.needs.n_jobs)
-        return cls(terms, X, cut(_columns(terms, X) or {}, engine.n_threads), engine, room)
+        columns = _columns(terms, X) or {}
+        engine = engine_for(columns, room.needs.n_jobs)
+        return cls(terms, X, cut(columns, engine.n_threads), engine, room)
 
     @classmethod
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
@@ -280,6 +283,6 @@ def sharded_values(gram: Gram, coef: np.ndarray, weights: np.ndarray, at: Views,
     columns = _columns(gram.terms, at)
     if columns is None:
         return None
-    engine = current_engine() or Threads(n_jobs)
+    engine = engine_for(columns, n_jobs)
     task = Products(gram, coef, weights)
     return np.concatenate(engine.map(task, cut(columns, engine.n_threads), engine.next_version()))

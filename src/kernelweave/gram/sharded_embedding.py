@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cluster import Engine, NumberShards, Shard, Threads, current_engine, cut
+from ..cluster import Engine, NumberShards, Shard, cut, engine_for
+from ..cluster.work import bytes_for_tables
 from ..kernels import Kernel
 from ..views import Views
 from .base import support_of
@@ -57,7 +58,9 @@ class TableTask:
         made = Embedding(self.terms, shard.views(), middle=self.middle)
         with _lock:
             _tables[name] = made
-            while len(_tables) > 1 and sum(one.nbytes for one in _tables.values()) > TABLES_BYTES:
+            while len(_tables) > 1 and sum(one.nbytes for one in _tables.values()) > min(
+                TABLES_BYTES, bytes_for_tables()
+            ):
                 _tables.popitem(last=False)
         return made
 
@@ -119,5 +122,5 @@ def embedding_of(terms: Sequence[Kernel], X: Views, dtype: type, n_jobs: int) ->
     data = getattr(X, "data", None)
     if not isinstance(data, NumberShards):
         return Embedding(terms, X, dtype, n_jobs)
-    engine = current_engine() or Threads(n_jobs)
+    engine = engine_for({None: data}, n_jobs)
     return ShardedEmbedding(terms, X, cut({None: data}, engine.n_threads), engine)

@@ -338,7 +338,7 @@ class TiledGram(Gram):
     @property
     def bytes(self) -> Bytes:
         # samples as they are seen, in both precisions
-        widths = [self.X.through(family.seen.path).matrix().shape[1] + 2 for family in self.families]
+        widths = [self.X.rows(np.arange(1)).through(family.seen.path).matrix().shape[1] + 2 for family in self.families]
         samples = self.n * (8.0 + self.dtype.itemsize) * sum(widths)
         matrix = self.dtype.itemsize * self.n**2 if self.holds else 0.0
         return Bytes(held=samples + matrix, solving=self._solving_bytes(), per_pair=8.0)

@@ -103,7 +103,7 @@ def _in_form(piece: Piece, X: Views, dense: dict[Any, int]) -> Formed | None:
         return None
     key = repr(piece.path)
     if key not in dense:
-        matrix = X.through(piece.path).matrix()
+        matrix = X.through(piece.path).rows(np.arange(min(1, len(X)))).matrix()  # all may be far away
         dense[key] = matrix.shape[1] if isinstance(matrix, np.ndarray) else -1
     if dense[key] < 0:
         return None

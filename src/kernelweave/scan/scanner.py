@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..cluster import Job, current_engine, run_jobs
 from ..errors import DataWarning, InputError
 from ..estimators.fitted import FittedModel, steps_of
 from ..gram.prepared import holding_unknown
@@ -21,6 +25,8 @@ from .sliding import WindowModel
 
 #: Letters that are read and scored at a time.
 BLOCK = 1 << 20
+#: Blocks that an engine scores in one round, for each of its threads.
+BLOCKS_EACH = 4
 STRANDS = {"both": "+-", "+": "+", "-": "-"}
 
 
@@ -124,6 +130,9 @@ class Scanner:
         self.windows = WindowModel(fitted, window, machine_of(fitted, label), self.n_jobs)
         self.threshold, self.skip_unknown, self.block = threshold, unknown == "skip", block
         self.strands, self.regions = STRANDS[strands], as_regions(regions)
+        #: What another process makes the same scanner of, with one thread.
+        self.model, self.options = machine, dict[str, Any](at=at, anchor=anchor, strands=strands, threshold=threshold)
+        self.options |= {"regions": self.regions, "unknown": unknown, "window": window, "label": label}
         if "-" in self.strands:
             _ = self.windows.alphabet.complement_table  # which says where there is no other strand
         self.word = None if at is None else self._word(at)
@@ -175,9 +184,9 @@ class Scanner:
         self.progress, self._seeds = Progress(), None if shuffle is None else np.random.default_rng(shuffle)
         names, missing = _Names(), set(self.regions.names if self.regions else ())
         with Source(path) as source, blas_threads(self.n_jobs):
-            for stretches, finished in self._stretches(source, names, skip):
-                missing -= {stretch.name for stretch in stretches}
-                hits = [found for found in self.score(stretches) if len(found)]
+            for found, finished in self._scored(self._stretches(source, names, skip)):
+                missing -= {hits.name for hits in found}
+                hits = [one for one in found if len(one)]
                 self.progress.n_hits += sum(map(len, hits))
                 self.progress.fraction = source.fraction
                 yield hits, finished
@@ -185,6 +194,21 @@ class Scanner:
         if missing and not skip:
             shown = ", ".join(sorted(missing)[:5])
             warnings.warn(f"{source.name} has no sequence {shown}, which regions name.", DataWarning, stacklevel=3)
+
+    def _scored(self, read: Iterator[tuple[list[_Stretch], int | None]]) -> Iterator[tuple[list[Hits], int | None]]:
+        """Yield the hits of blocks in their order: scored here, or several at a time by the engine in use."""
+        engine = current_engine()
+        if engine is None:
+            for stretches, finished in read:
+                yield self.score(stretches), finished
+            return
+        work = BlockJob(self.model, self.options)
+        while blocks := list(islice(read, BLOCKS_EACH * engine.n_threads)):
+            jobs = [Job(f"the block from {_place(stretches)} on", stretches) for stretches, _ in blocks]
+            for (hits, counted), (_, finished) in zip(run_jobs(work, jobs, engine=engine), blocks, strict=True):
+                self.progress.n_windows += counted.n_windows
+                self.progress.n_unknown += counted.n_unknown
+                yield hits, finished
 
     def _stretches(self, source: Source, names: _Names, skip: int) -> Iterator[tuple[list[_Stretch], int | None]]:
         """Yield stretches of about a block together, and the number of records where they end with a whole one."""
@@ -280,6 +304,31 @@ class Scanner:
             kept = scores >= self.threshold
             starts, scores = starts[kept], scores[kept]
         return (end - starts[::-1], scores[::-1]) if strand == "-" else (starts, scores)
+
+
+@dataclass(frozen=True)
+class BlockJob:
+    """The job of scoring one block, which travels with it; every worker makes a scanner of the model once."""
+
+    model: Any
+    options: dict[str, Any]
+    #: What was made of them; it never travels.
+    made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __call__(self, stretches: list[_Stretch]) -> tuple[list[Hits], Progress]:
+        with self.made.setdefault("lock", threading.Lock()):
+            if "scanner" not in self.made:
+                self.made["scanner"] = Scanner(self.model, **self.options)
+        scanner = copy(self.made["scanner"])
+        scanner.progress = Progress()  # what this block adds
+        return scanner.score(stretches), scanner.progress
+
+    def __reduce__(self) -> tuple:
+        return BlockJob, (self.model, self.options)
+
+
+def _place(stretches: list[_Stretch]) -> str:
+    return f"{stretches[0].name}:{stretches[0].start + 1}" if stretches else "the end"
 
 
 class _Names:

@@ -62,6 +62,10 @@ class PackedRows:
         _OPENED[self.path, self.digest] = found
         return found.rows(slice(self.start, self.stop))
 
+    def take(self, rows: np.ndarray) -> SequenceSet:
+        """Read some of the rows, counted from the first of these, into memory."""
+        return self.open().rows(rows)
+
 
 #: Files that pieces were opened of, by name and digest: their blocks need not be compared with their digests again.
 _OPENED: dict[tuple[str, str], SequenceSet] = {}
@@ -102,8 +106,19 @@ class Shards(SequenceSet):
         super().__init__(first.alphabet, np.empty(0, np.uint8), n, length, None, first.packed, None, _notes(files))
 
     @classmethod
-    def open(cls, paths: str | os.PathLike | Sequence[str | os.PathLike], rows: int | None = None) -> Shards:
+    def open(
+        cls, paths: str | os.PathLike | Sequence[str | os.PathLike], rows: int | None = None, engine: Any = None
+    ) -> Shards:
         """Map packed files: a pattern such as "windows.*.kwseq", or a list of names in the order of their rows.
+
+        Parameters
+        ----------
+        paths : str or list of str
+        rows : int or None
+            Rows of a shard.
+        engine : Dask client, Engine, str or None
+            Whoever sees the files, where they are not to be seen here: workers find them, and send the rows that are
+            needed here.
 
         Examples
         --------
@@ -114,13 +129,13 @@ class Shards(SequenceSet):
         >>> list(Shards.open(f"{folder.name}/sites.*.kwseq"))
         ['ACGT', 'GGCC', 'TTTA']
         """
-        if isinstance(paths, (str, os.PathLike)):
-            pattern = os.path.expanduser(os.fspath(paths))
-            found = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
-            if not found:
-                raise InputError(f"No file is called {pattern!r}. Write shards with `kernelweave convert --shards N`.")
-            paths = found
-        return cls([SequenceSet.open(path) for path in paths], rows)
+        if engine is not None:
+            from ..cluster import as_engine
+            from ..cluster.far import FarShards
+
+            return FarShards.find(paths, as_engine(engine), rows)
+        names = files_named(paths, " Write shards with `kernelweave convert --shards N`.")
+        return cls([SequenceSet.open(name) for name in names], rows)
 
     @classmethod
     def write(cls, sequences: SequenceSet, path: str | os.PathLike, n_shards: int) -> Shards:
@@ -137,6 +152,15 @@ class Shards(SequenceSet):
         """Where every file ends, in rows."""
         return self._ends
 
+    @property
+    def digests(self) -> list[str]:
+        """The digest of every file."""
+        return [digest_of(file) for file in self.files]
+
+    def pieces(self, ranges: Sequence[tuple[int, int]]) -> list[PackedRows]:
+        """Return the descriptions of ranges of rows, each of one file."""
+        return [self.piece(start, stop) for start, stop in ranges]
+
     def piece(self, start: int, stop: int) -> PackedRows:
         """Return the description of some rows, all of one file."""
         number = int(np.searchsorted(self._ends, start, side="right"))
@@ -146,7 +170,7 @@ class Shards(SequenceSet):
     def __reduce__(self) -> tuple:
         # Unlike other sets, shards are where they are: what travels is what they are called.
         described = [PackedRows(os.path.abspath(str(file.path)), digest_of(file), 0, len(file)) for file in self.files]
-        return _reopened, (described, self.rows_each)
+        return reopened, (described, self.rows_each)
 
     # -- the whole, for those who ask for it ----------------------------------------------------------------------
 
@@ -181,7 +205,7 @@ class Shards(SequenceSet):
                 found.append(file.rows(slice(low - first, high - first)))
         if not found:
             return self.files[0].rows(slice(0, 0))
-        return found[0] if len(found) == 1 else _joined(found)
+        return found[0] if len(found) == 1 else joined(found)
 
     def _rows_of(self, rows: np.ndarray) -> SequenceSet:
         number = np.searchsorted(self._ends, rows, side="right")
@@ -192,7 +216,7 @@ class Shards(SequenceSet):
             own = rows[order[bounds[k] : bounds[k + 1]]]
             if len(own):
                 found.append(file.rows(own - (int(self._ends[k]) - len(file))))
-        together = found[0] if len(found) == 1 else _joined(found)
+        together = found[0] if len(found) == 1 else joined(found)
         if (np.diff(number) >= 0).all():
             return together
         back = np.empty(len(rows), np.int64)
@@ -202,6 +226,17 @@ class Shards(SequenceSet):
     def __repr__(self) -> str:
         length = "varying" if self.length is None else self.length
         return f"<Shards n={self.n} length={length} alphabet={self.alphabet!r} files={len(self.files)}>"
+
+
+def files_named(paths: str | os.PathLike | Sequence[str | os.PathLike], advice: str = "") -> list[str]:
+    """Return the names of files: all that a pattern stands for, by their names, or a list as it is given."""
+    if not isinstance(paths, (str, os.PathLike)):
+        return [os.path.expanduser(os.fspath(path)) for path in paths]
+    pattern = os.path.expanduser(os.fspath(paths))
+    found = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
+    if not found:
+        raise InputError(f"No file is called {pattern!r}.{advice}")
+    return found
 
 
 def shard_names(path: str | os.PathLike, n_shards: int) -> list[str]:
@@ -232,13 +267,14 @@ def sources_of(sequences: SequenceSet) -> list[MappedFile]:
     return [file.source for file in files if file.source is not None]
 
 
-def _reopened(described: Sequence[PackedRows], rows: int | None) -> Shards:
+def reopened(described: Sequence[PackedRows], rows: int | None) -> Shards:
+    """Open shards, in another process, by their descriptions."""
     for piece in described:
         piece.open()
     return Shards.open([piece.path for piece in described], rows)
 
 
-def _joined(parts: Sequence[SequenceSet]) -> SequenceSet:
+def joined(parts: Sequence[SequenceSet]) -> SequenceSet:
     """Return sets one after another, as one in memory."""
     first, lengths = parts[0], np.concatenate([part.lengths for part in parts])
     offsets = offsets_of(lengths)
