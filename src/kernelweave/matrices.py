@@ -77,12 +77,22 @@ def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"This kernel needs numbers, but X holds {X.dtype} values ({error}).") from None
     values = X.data if sparse.issparse(X) else X
+    if _all_fine(values):
+        return X
     wrong = np.isinf(values) if gaps and not sparse.issparse(X) else ~np.isfinite(values)
     if wrong.any():
         where = "" if sparse.issparse(X) else " (first at row {}, column {})".format(*np.argwhere(wrong)[0])
         raise InputError(f"Input X contains NaN or infinity{where}; fill or drop those samples first.")
     check_size(values, "Input X")
     return X
+
+
+def _all_fine(values: np.ndarray) -> bool:
+    """Say whether one look at all numbers shows that they are finite, and small enough to be squared."""
+    if not values.flags.c_contiguous:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.vdot(values, values) <= MAX_SIZE**2)
 
 
 def as_whole(values: np.ndarray) -> np.ndarray:

@@ -166,7 +166,9 @@ class ArrayViews(Views):
         )
 
     def rows(self, index: np.ndarray) -> Views:
-        return self._with_rows(ArrayViews(self.data[index], self.labels if self._chosen else None), index)
+        twin = ArrayViews(self.data[index], self.labels if self._chosen else None)
+        twin._matrix = twin.data if self._matrix is self.data else None  # which was looked at already
+        return self._with_rows(twin, index)
 
     def between(self, start: int, stop: int) -> Views:
         if sparse.issparse(self.data) or self.data.dtype.kind not in "biuf":

@@ -70,7 +70,8 @@ def remember(kernel: Kernel, X: Views, target: Any = None) -> Trained:
     name = target if isinstance(target, str) else None
     if not all(leaf.says_all for leaf in kernel.leaves()):
         return Trained(len(X), len(X), None, name)
-    hashes = np.unique(sample_hashes(kernel, X))
+    hashes = np.sort(sample_hashes(kernel, X))  # several times as quick as np.unique
+    hashes = hashes[np.append(True, hashes[1:] != hashes[:-1])]
     return Trained(len(X), len(hashes), hashes[:MOST], name)
 
 
