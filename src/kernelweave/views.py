@@ -23,18 +23,26 @@ Columns = Hashable | Sequence[Hashable] | slice
 #: Columns, columns of what they show, and so on; in the end perhaps some `Letters` of each sequence.
 Path = tuple[Any, ...]
 
+#: Most numbers of several chosen columns that are kept at hand.
+MAX_LATEST = 1 << 20
+
 
 class Views:
     """n samples, each seen through one or several named views."""
 
     #: Names or positions of the columns, as `select` takes them.
     labels: tuple[Hashable, ...]
+    #: The several columns that were chosen last, where they are small.
+    _latest: tuple[list[int], Views] | None = None
 
     def __init__(self) -> None:
         #: The sequences that the column was turned into, by the alphabet that was asked for.
         self._sequences: dict[str | Alphabet, SequenceSet] = {}
         #: Single columns that were chosen before.
         self._children: dict[int, Views] = {}
+
+    def __getstate__(self) -> Any:
+        return {name: value for name, value in vars(self).items() if name != "_latest"}
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -98,9 +106,18 @@ class Views:
         return found
 
     def _child(self, picked: list[int], make: Callable[[], Views]) -> Views:
-        """Return the view of some columns; a single one is made once, so that what it remembers is not lost."""
+        """Return the view of some columns; a single one is made once, so that what it remembers is not lost.
+
+        Of several, the latest is at hand: terms that differ in their widths only ask for the same columns in turn.
+        """
         if len(picked) != 1:
-            return make()
+            latest = self._latest
+            if latest is not None and latest[0] == picked:
+                return latest[1]
+            child = make()
+            if len(self) * len(picked) <= MAX_LATEST:
+                self._latest = (picked, child)
+            return child
         if picked[0] not in self._children:
             self._children[picked[0]] = make()
         return self._children[picked[0]]
