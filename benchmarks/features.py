@@ -106,7 +106,7 @@ def smooth(n: int) -> None:
     plain, ranked = Linear(), LowRank(RBF(0.01), rank=500)
     for kernel in (plain, ranked):
         name = type(kernel).__name__
-        model, seconds = timed(lambda k=kernel: MKLClassifier(k, loss="logistic", scaling=None).fit(X, y))
+        model, seconds = timed(lambda k=kernel: MKLClassifier(k, loss="logistic", scaling=None, tol=1e-5).fit(X, y))
         Z, making = X, 0.0
         if kernel is ranked:
             Z, making = timed(lambda m=model: m.fitted_.terms[0].embed(as_views(X)), 1)

@@ -270,7 +270,8 @@ class Embedding:
         table, total, first = self.table, np.zeros((self.size, self.size), order="F"), share[0] if len(share) else 0.0
         roots = None if (share == first).all() else np.sqrt(share)[:, None]
         for part in blocks(len(table), max(1, NEAR_NUMBERS // max(1, self.size))):
-            some = np.multiply(table[part], 1.0 if roots is None else roots[part], dtype=np.float64)
+            some = table[part].astype(np.float64, copy=False)
+            some = some if roots is None else some * roots[part]
             total = blas.dsyrk(1.0, some.T, beta=1.0, c=total, overwrite_c=1)
         total *= first if roots is None else 1.0
         return np.triu(total) + np.triu(total, 1).T
