@@ -102,6 +102,19 @@ def as_whole(values: np.ndarray) -> np.ndarray:
     return values.astype(np.int64) if values.dtype.kind == "f" and np.all(values == np.floor(values)) else values
 
 
+def ids_of(values: np.ndarray) -> np.ndarray:
+    """Return a column of ids as integers, or say what it holds instead."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    values = as_whole(values)
+    if values.dtype.kind not in "iu":
+        raise InputTypeError(
+            f"A precomputed kernel works on integer ids, one per sample; got {values.dtype} values. "
+            "Pass np.arange(len(K)) as X, or a column of row numbers of the matrix."
+        )
+    return values
+
+
 def loaded(X: Any) -> Any:
     """Return an Arrow data set, of one file or many, as a table; anything else as it is."""
     return X.to_table() if hasattr(X, "to_table") and hasattr(X, "schema") else X
