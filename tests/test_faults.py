@@ -27,6 +27,8 @@ from kernelweave import (
 from kernelweave.errors import TimeLimitError
 from kernelweave.losses import LOSSES
 from kernelweave.mkl import SOLVERS
+from kernelweave.validation import warn_scales
+from kernelweave.views import as_views
 
 KERNEL = RBF(0.2) + Linear() + RBF(2.0)
 LOSS_NAMES = [kind.name for kind in LOSSES if kind.name != "one_class"]
@@ -120,6 +122,18 @@ def test_row_34_mixed_scales_warn(blobs):
     with pytest.warns(DataWarning, match="no two samples are alike"):
         MKLClassifier(RBF(1.0)).fit(1e6 * X, y)
     MKLClassifier(RBF(1.0) + RBF(1e-12)).fit(1e6 * X, y)  # the weights may choose the width that fits
+
+
+def test_row_34_long_tables_are_judged_as_short_ones(rng):
+    X = rng.normal(size=(20_000, 3))
+    X[7, 1] = 1e7  # between the rows that are looked at first
+    with pytest.warns(DataWarning, match="spreads of the columns"):
+        warn_scales(as_views(X), Linear())
+    for scales, far in (([1, 10, 1], False), ([1, 1, 1e6], True), ([0, 1, 1], False), ([1e-5, 1, 0], True)):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            warn_scales(as_views(rng.normal(size=(20_000, 3)) * scales + 1.0), Linear())
+        assert bool(heard) == far
 
 
 # --- 35: values ---

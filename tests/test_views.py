@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from kernelweave import RBF, InputError, Linear, per_feature
+from kernelweave import RBF, InputError, Linear, per_feature, views
 from kernelweave.errors import InputTypeError
 from kernelweave.views import as_views
 
@@ -139,3 +139,16 @@ def test_a_matrix_has_numbered_columns(columns):
 def test_a_single_column_has_nothing_to_choose():
     with pytest.raises(InputError, match="nothing to choose"):
         as_views(["AC", "GT"]).select(0)
+
+
+def test_several_columns_chosen_again_are_at_hand(monkeypatch):
+    X = as_views(np.arange(12.0).reshape(3, 4))
+    first = X.select([1, 3])
+    assert X.select([1, 3]) is first
+    assert X.select([3, 1]) is not first
+    np.testing.assert_array_equal(X.select([3, 1]).matrix(), [[3, 1], [7, 5], [11, 9]])
+    np.testing.assert_array_equal(X.select([1, 3]).rows(np.array([2])).matrix(), [[9, 11]])
+    assert "_latest" not in vars(pickle.loads(pickle.dumps(X)))
+    monkeypatch.setattr(views, "MAX_LATEST", 5)
+    large = as_views(np.arange(12.0).reshape(3, 4))
+    assert large.select([1, 3]) is not large.select([1, 3])

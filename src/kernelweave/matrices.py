@@ -103,6 +103,8 @@ def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"This kernel needs numbers, but X holds {X.dtype} values ({error}).") from None
     values = X.data if sparse.issparse(X) else X
+    if _all_fine(values):
+        return X
     wrong = np.isinf(values) if gaps and not sparse.issparse(X) else ~np.isfinite(values)
     if wrong.any():
         where = "" if sparse.issparse(X) else " (first at row {}, column {})".format(*np.argwhere(wrong)[0])
@@ -111,11 +113,32 @@ def finite_matrix(X: Any, gaps: bool = False) -> np.ndarray | sparse.csr_array:
     return X
 
 
+def _all_fine(values: np.ndarray) -> bool:
+    """Say whether one look at all numbers shows that they are finite, and small enough to be squared."""
+    if not values.flags.c_contiguous:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.vdot(values, values) <= MAX_SIZE**2)
+
+
 def as_whole(values: np.ndarray) -> np.ndarray:
     """Return floats and objects that are whole numbers as integers; anything else as it is."""
     if values.dtype.kind == "O" and all(isinstance(value, (int, np.integer)) for value in values.ravel()):
         return values.astype(np.int64)
     return values.astype(np.int64) if values.dtype.kind == "f" and np.all(values == np.floor(values)) else values
+
+
+def ids_of(values: np.ndarray) -> np.ndarray:
+    """Return a column of ids as integers, or say what it holds instead."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    values = as_whole(values)
+    if values.dtype.kind not in "iu":
+        raise InputTypeError(
+            f"A precomputed kernel works on integer ids, one per sample; got {values.dtype} values. "
+            "Pass np.arange(len(K)) as X, or a column of row numbers of the matrix."
+        )
+    return values
 
 
 def loaded(X: Any) -> Any:

@@ -20,6 +20,8 @@ from .views import ArrayViews, TableViews, Views, as_views
 
 #: Columns whose spreads differ by more than this earn a warning.
 SPREAD_RATIO = 1e4
+#: Rows that show, in most cases, that they do not.
+SOME_ROWS = 4_096
 #: Classes whose summed costs differ by more than this earn one, too.
 CLASS_RATIO = 1e3
 #: What the highest cost of a sample may be, and the least.
@@ -244,7 +246,7 @@ def warn_scales(X: Views, kernel: Kernel) -> None:
         or X.data.dtype.kind != "f"
     ):
         return
-    if X.data.ndim != 2:
+    if X.data.ndim != 2 or _spreads_are_near(X.data):
         return
     spread = X.data.std(axis=0)
     spread = spread[spread > 0]
@@ -255,6 +257,19 @@ def warn_scales(X: Views, kernel: Kernel) -> None:
             DataWarning,
             stacklevel=4,
         )
+
+
+def _spreads_are_near(matrix: np.ndarray) -> bool:
+    """Say whether no two columns can differ by `SPREAD_RATIO` in spread: known of long tables from some of their rows.
+
+    The squares of all numbers are more than those of a column about its mean, and those of its rows that were looked at
+    about theirs are less.
+    """
+    if len(matrix) < 4 * SOME_ROWS or not matrix.flags.c_contiguous:
+        return False
+    some = matrix[:: len(matrix) // SOME_ROWS]
+    least = float((some.var(axis=0) * len(some)).min(initial=np.inf))
+    return float(np.vdot(matrix, matrix)) <= SPREAD_RATIO**2 * least
 
 
 def _reads_raw_numbers(kernel: Kernel) -> bool:

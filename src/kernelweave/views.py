@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .categories import CATEGORIES, category_names
 from .errors import InputError, InputTypeError
-from .matrices import as_whole, check_sound, column_numbers, finite_matrix, listed_labels, object_column, upright
+from .matrices import check_sound, column_numbers, finite_matrix, ids_of, listed_labels, object_column, upright
 
 if TYPE_CHECKING:
     from .sequences import Alphabet, SequenceSet
@@ -23,18 +23,26 @@ Columns = Hashable | Sequence[Hashable] | slice
 #: Columns, columns of what they show, and so on; in the end perhaps some `Letters` of each sequence.
 Path = tuple[Any, ...]
 
+#: Most numbers of several chosen columns that are kept at hand.
+MAX_LATEST = 1 << 20
+
 
 class Views:
     """n samples, each seen through one or several named views."""
 
     #: Names or positions of the columns, as `select` takes them.
     labels: tuple[Hashable, ...]
+    #: The several columns that were chosen last, where they are small.
+    _latest: tuple[list[int], Views] | None = None
 
     def __init__(self) -> None:
         #: The sequences that the column was turned into, by the alphabet that was asked for.
         self._sequences: dict[str | Alphabet, SequenceSet] = {}
         #: Single columns that were chosen before.
         self._children: dict[int, Views] = {}
+
+    def __getstate__(self) -> Any:
+        return {name: value for name, value in vars(self).items() if name != "_latest"}
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -98,9 +106,13 @@ class Views:
         return found
 
     def _child(self, picked: list[int], make: Callable[[], Views]) -> Views:
-        """Return the view of some columns; a single one is made once, so that what it remembers is not lost."""
+        """Return the view of some columns; a single one is kept with what it remembers, of several the latest is."""
         if len(picked) != 1:
-            return make()
+            latest = self._latest
+            if latest is None or latest[0] != picked:
+                latest = (picked, make())
+                self._latest = latest if len(self) * len(picked) <= MAX_LATEST else None
+            return latest[1]
         if picked[0] not in self._children:
             self._children[picked[0]] = make()
         return self._children[picked[0]]
@@ -116,16 +128,7 @@ class Views:
 
     def ids(self) -> np.ndarray:
         """Return the single column as integers."""
-        values = np.asarray(self.column())
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values[:, 0]
-        values = as_whole(values)
-        if values.dtype.kind not in "iu":
-            raise InputTypeError(
-                f"A precomputed kernel works on integer ids, one per sample; got {values.dtype} values. "
-                "Pass np.arange(len(K)) as X, or a column of row numbers of the matrix."
-            )
-        return values
+        return ids_of(np.asarray(self.column()))
 
 
 class ArrayViews(Views):
@@ -166,7 +169,9 @@ class ArrayViews(Views):
         )
 
     def rows(self, index: np.ndarray) -> Views:
-        return self._with_rows(ArrayViews(self.data[index], self.labels if self._chosen else None), index)
+        twin = ArrayViews(self.data[index], self.labels if self._chosen else None)
+        twin._matrix = twin.data if self._matrix is self.data else None  # which was looked at already
+        return self._with_rows(twin, index)
 
     def between(self, start: int, stop: int) -> Views:
         if sparse.issparse(self.data) or self.data.dtype.kind not in "biuf":
@@ -345,8 +350,7 @@ class SequenceViews(Views):
 def as_views(X: Any) -> Views:
     """Wrap whatever container the user handed over.
 
-    A DataFrame, a dict of views, a list of 2-d views, a matrix (dense or sparse), or one
-    column (ids, strings, bytes, a `SequenceSet`).
+    A DataFrame, a dict or list of 2-d views, a matrix (dense or sparse), or one column (ids, strings, a `SequenceSet`).
     """
     from .matrices import loaded
     from .sequences import SequenceSet
@@ -367,12 +371,8 @@ def as_views(X: Any) -> Views:
             return ArrayViews(object_column(X))
         if X and all(len(getattr(part, "shape", ())) == 2 for part in X):
             return _dict_views(dict(enumerate(X)))
-    if isinstance(X, np.ndarray):
-        return _array_views(X)
-    frame = _through_narwhals(X)
-    if frame is not None:
-        return frame
-    return _array_views(np.asarray(X))
+    frame = None if isinstance(X, np.ndarray) else _through_narwhals(X)
+    return _array_views(np.asanyarray(X)) if frame is None else frame
 
 
 def _array_views(X: np.ndarray) -> Views:

@@ -6,10 +6,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC, LinearSVC
 
 from kernelweave import RBF, DataWarning, Linear, LowRank, MKLClassifier, MKLOneClass, MKLRegressor, Polynomial
-from kernelweave.dual import Machine, Primal
+from kernelweave.dual import DualState, Machine, Primal
 from kernelweave.dual import primal as primal_file
 from kernelweave.estimators import prepared_terms
 from kernelweave.gram import DenseFeatureGram, bind
+from kernelweave.gram.embedding import Factor
 from kernelweave.kernels.low_rank import with_landmarks
 from kernelweave.losses import Hinge, Logistic, Squared, SquaredHinge
 from kernelweave.views import as_views
@@ -119,6 +120,22 @@ def test_conjugate_gradients_and_a_start_on_some(data, monkeypatch):
         monkeypatch.setattr(primal_file, name, value)
         found = MKLClassifier(KERNEL, loss="logistic", tol=1e-6, dual="primal").fit(X, y)
         assert found.objective_ == pytest.approx(wanted.objective_, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Squared(), SquaredHinge()])
+def test_coefficients_of_a_step_have_its_normal(loss, rng):
+    X = rng.normal(size=(400, 5))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=400) > 0, 1.0, -1.0)
+    machine = Machine(loss, y, np.full(400, 10.0))
+    Z, w, f, b = Factor(X), np.zeros(5), np.zeros(400), 0.3
+    for _ in range(6):
+        w, f, b, _, coef = primal_file.newton_step(machine, Z, w, f, b)
+        assert loss.allows(y, coef, machine.C).all()
+        assert abs(coef.sum()) <= 1e-9 * np.abs(coef).sum()
+    np.testing.assert_allclose(X.T @ coef, w, rtol=1e-6)
+    state = DualState(coef, X @ (X.T @ coef)).certified(machine)
+    assert state.gap <= 1e-9
+    np.testing.assert_allclose(f, X @ w)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1e2, 1e6])

@@ -11,6 +11,7 @@ from kernelweave import CustomLoss, InputError
 from kernelweave.losses import LOSSES, BoxQP, EpsilonInsensitive, Hinge, SmoothHinge, as_loss
 from kernelweave.losses.base import kink_minimum, rising_root
 from kernelweave.testing import check_loss
+from kernelweave.testing.losses import targets
 
 HUBER = CustomLoss(
     value=lambda y, f: np.where(np.abs(y - f) <= 1, 0.5 * (y - f) ** 2, np.abs(y - f) - 0.5) + 0.01 * (y - f) ** 2,
@@ -65,6 +66,19 @@ class Wide(Hinge):
 def test_a_broken_loss_is_found(loss, message):
     with pytest.raises(AssertionError, match=message):
         check_loss(loss)
+
+
+@pytest.mark.parametrize("loss", [kind() for kind in LOSSES if kind.differentiable] + [SmoothHinge(50.0), HUBER])
+def test_allowed_coefficients_are_those_with_a_finite_conjugate(loss, rng):
+    y, C = targets(loss, 200, rng), rng.uniform(0.5, 2.0, 200)
+    coef = 3.0 * rng.normal(size=200)
+    # sup_f (−coef f − C value) is infinite where it grows towards one of the ends
+    grows = [(-coef * end - C * loss.value(y, np.full(200, end)) > 1e4).tolist() for end in (-1e7, 1e7)]
+    np.testing.assert_array_equal(loss.allows(y, coef, C), ~np.any(grows, axis=0))
+    first, second = loss.derivatives(y, coef)
+    np.testing.assert_allclose(first, loss.slope(y, coef), rtol=1e-12)
+    np.testing.assert_allclose(second, loss.curvature(y, coef), rtol=1e-9, atol=1e-12)
+    assert loss.allows(y, -C * first, C).all()
 
 
 def test_smooth_hinge_becomes_the_hinge():

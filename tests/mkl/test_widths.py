@@ -9,6 +9,7 @@ from kernelweave import RBF, InputError, Linear, MKLClassifier, MKLOneClass, MKL
 from kernelweave.datasets import make_relevant
 from kernelweave.dual import Machine
 from kernelweave.errors import MemoryBudgetError, TimeLimitError
+from kernelweave.estimators import learned_widths
 from kernelweave.losses import LOSSES, Hinge, Squared
 from kernelweave.mkl import machines as mkl_machines
 from kernelweave.mkl import widths
@@ -60,6 +61,19 @@ def test_widths_keep_to_the_budget(rng):
         model.fit(X, y)
     with pytest.raises(MemoryBudgetError, match="widths"):
         model.memory_needed(X)
+
+
+def test_widths_of_many_samples_are_those_of_a_part_of_them(rng, monkeypatch):
+    X = rng.standard_normal((300, 4))
+    y = np.where(X[:, 0] * X[:, 2] > 0, 1, -1)
+    monkeypatch.setattr(learned_widths, "MOST", 120)
+    model = MKLClassifier(RBF("learn"), random_state=0).fit(X, y)
+    rows = np.sort(np.random.default_rng(0).choice(300, 120, replace=False))
+    some = MKLClassifier(RBF("learn"), random_state=0).fit(X[rows], y[rows])
+    np.testing.assert_array_equal(model.widths_.gamma, some.widths_.gamma)
+    assert len(model.support_) > len(some.support_)  # the machine is that of all samples
+    assert min(model.widths_.gamma[[0, 2]]) > 3.0 * max(model.widths_.gamma[[1, 3]])
+    assert "120 of 300 samples" in " ".join(model.notes_)
 
 
 scalings = pytest.mark.parametrize("scaling", ["variance", "trace", None])

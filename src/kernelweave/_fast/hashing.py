@@ -7,7 +7,7 @@ from . import jit
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _BASIS, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
-_ONE, _S27, _S30, _S31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
+_ZERO, _ONE, _S27, _S30, _S31 = np.uint64(0), np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
 
 
 @jit
@@ -22,9 +22,13 @@ def mixed(z):
 def hash_rows(bits, out):
     """out[i] += the hash of row i of bits (n, d) uint64, numbers as they lie in memory; zeros add nothing."""
     for i in range(bits.shape[0]):
+        total = out[i]
         for j in range(bits.shape[1]):
-            if bits[i, j] << _ONE:  # neither 0.0 nor -0.0
-                out[i] += mixed(bits[i, j] + np.uint64(j + 1) * _GOLDEN)
+            counts = np.uint64(
+                (bits[i, j] << _ONE) != _ZERO
+            )  # neither 0.0 nor -0.0; no branch, so that lanes run along
+            total += counts * mixed(bits[i, j] + np.uint64(j + 1) * _GOLDEN)
+        out[i] = total
 
 
 @jit

@@ -121,8 +121,7 @@ def in_features(machine: Machine, K: Combined, state: DualState, known: Normal) 
     """Return the state after a Newton step on the normal w and the intercept."""
     Z, w = Factor(known.Z), known.normal
     f = Z.times(w)
-    moved, f, b, gain = newton_step(machine, Z, w, f, best_intercept(machine, f, 0.0))
-    coef = -machine.C * machine.loss.slope(machine.y, f + b)
+    moved, _, _, gain, coef = newton_step(machine, Z, w, f, best_intercept(machine, f, 0.0))
     # coef follows w at the rate C: what is left of its gap once w rests is rounding, and a matter of luck
     idle = known.idle + 1 if gain <= IDLE else 0
     final = bool(np.array_equal(moved, w)) or state.n_steps >= END or idle >= MAX_IDLE

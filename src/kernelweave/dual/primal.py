@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import lapack
@@ -37,7 +37,7 @@ class Samples(Protocol):
         """Return z·w of every sample."""
 
     def sums(self, coef: np.ndarray) -> np.ndarray:
-        """Return Σ_i coef_i z_i."""
+        """Return Σ_i coef_i z_i: (size,), or (size, k) for coef of shape (n, k)."""
 
     def second(self, share: np.ndarray) -> np.ndarray:
         """Return Σ_i share_i z_i z_i'."""
@@ -54,12 +54,25 @@ class Explicit(Trail):
     idle: int = 0
 
 
+class Moved(NamedTuple):
+    """Where a Newton step leads to."""
+
+    normal: np.ndarray
+    f: np.ndarray
+    intercept: float
+    #: What it gained, as a share of the objective.
+    gain: float
+    #: Coefficients that meet the dual constraints, and whose normal is about `normal`.
+    coef: np.ndarray
+
+
 class Primal(DualSolver):
     """Newton's method on min over w, b of Σ_i C_i loss(y_i, ⟨w, z_i⟩ + b) + ½‖w‖², with samples z of a few numbers.
 
     A step forms the Hessian of `size`² numbers in one pass over the samples, or, where that is too many, solves by
-    conjugate gradients. The coefficients are −C loss'(f + b), which meet the dual constraints: Σ coef = 0 is the
-    condition for b. So the certificate is the one of all other solvers.
+    conjugate gradients. The coefficients are minus the slopes that its parabola has where it leads to: their normal is
+    that of the step to the last digits, and Σ coef = 0 is the condition for b. So the certificate is the one of all
+    other solvers.
     """
 
     name = "primal"
@@ -72,20 +85,20 @@ class Primal(DualSolver):
 
     def start(self, machine: Machine, K: Combined, coef: np.ndarray | None = None) -> DualState:
         Z = K.gram.vectors(K.weights)
-        one_step = isinstance(machine.loss, Squared)  # leads to the end from anywhere
-        if coef is None and K.n >= 4 * n_some(Z.size) and not one_step:
-            w = _found_on_some(machine, Z)
-            f = Z.times(w)
-            return _state(machine, K, Explicit(w, f, best_intercept(machine, f, 0.0), K.weights), 0)
         w, f = np.zeros(Z.size), np.zeros(K.n)
         b = machine.loss.intercept(machine.y, f, machine.C)
-        if coef is not None:
-            given = Z.sums(coef)
-            here = Z.times(given)
-            c = best_intercept(machine, here, b)
-            if machine.upper(here, c, float(given @ given)) < machine.upper(f, b, 0.0):  # else made too far from here
-                w, f, b = given, here, c
-        return _state(machine, K, Explicit(w, f, b, K.weights), 0)
+        if coef is None:
+            one_step = isinstance(machine.loss, Squared)  # leads to the end from anywhere
+            if K.n >= 4 * n_some(Z.size) and not one_step:
+                w, b = _found_on_some(machine, Z)
+                f = Z.times(w)
+            return _state(K, newton_step(machine, Z, w, f, b), 1)
+        given = Z.sums(coef)
+        here = Z.times(given)
+        c = best_intercept(machine, here, b)
+        if machine.upper(here, c, float(given @ given)) < machine.upper(f, b, 0.0):  # else made too far from here
+            w, f, b = given, here, c
+        return _state(K, Moved(w, f, b, np.inf, _coef(machine, f, b)), 0)
 
     def step(self, machine: Machine, K: Combined, state: DualState, effort: Effort = UNLIMITED) -> DualState:
         known, Z = state.trail, K.gram.vectors(K.weights)
@@ -93,18 +106,18 @@ class Primal(DualSolver):
             w = Z.sums(state.coef)
             f = Z.times(w)
             known = Explicit(w, f, best_intercept(machine, f, 0.0), K.weights)
-        w, f, b, gain = newton_step(machine, Z, known.normal, known.f, known.intercept)
-        idle = known.idle + 1 if gain <= IDLE else 0
-        found = _state(machine, K, Explicit(w, f, b, K.weights, idle), state.n_steps + 1)
-        return replace(found, final=idle >= MAX_IDLE or found.n_steps >= END)
+        moved = newton_step(machine, Z, known.normal, known.f, known.intercept)
+        return _state(K, moved, state.n_steps + 1, known.idle)
 
 
-def _state(machine: Machine, K: Combined, trail: Explicit, n_steps: int) -> DualState:
-    coef = -machine.C * machine.loss.slope(machine.y, trail.f + trail.intercept)
+def _state(K: Combined, moved: Moved, n_steps: int, idle: int = 0) -> DualState:
+    w, there, b, gain, coef = moved
     with clock.until(np.inf):  # or what was found would be lost
         f = K.apply(coef)
-    near = trail.intercept + float((trail.f - f).mean())  # f is that of vectors without their middle
-    return DualState(coef, f, near, n_steps=n_steps, exact=True, trail=trail)
+    near = b + float((there - f).mean())  # f is that of vectors without their middle
+    idle = idle + 1 if gain <= IDLE else 0
+    final, trail = idle >= MAX_IDLE or n_steps >= END, Explicit(w, there, b, K.weights, idle)
+    return DualState(coef, f, near, final=final, n_steps=n_steps, exact=True, trail=trail)
 
 
 def n_some(size: int) -> int:
@@ -112,51 +125,68 @@ def n_some(size: int) -> int:
     return max(MIN_SOME, SOME_EACH * size)
 
 
-def _found_on_some(machine: Machine, Z: Any) -> np.ndarray:
-    """Return the normal of a random part of the samples: near enough for a step or two on all of them."""
+def _found_on_some(machine: Machine, Z: Any) -> tuple[np.ndarray, float]:
+    """Return normal and intercept of a random part of the samples: near enough for a step or two on all of them."""
     n = len(machine.y)
     rows = np.sort(np.random.default_rng(0).choice(n, n_some(Z.size), replace=False))
     small = replace(machine, y=machine.y[rows], C=machine.C[rows] * (n / len(rows)))
-    part, w, f, b = Z.some(rows), np.zeros(Z.size), np.zeros(len(rows)), 0.0
+    part, w, f = Z.some(rows), np.zeros(Z.size), np.zeros(len(rows))
     b = small.loss.intercept(small.y, f, small.C)
     for _ in range(SOME_STEPS):
-        w, f, b, gain = newton_step(small, part, w, f, b)
+        w, f, b, gain, _ = newton_step(small, part, w, f, b)
         if gain <= SOME_GAIN:
             break
-    return w
+    return w, b
 
 
-def newton_step(
-    machine: Machine, Z: Any, w: np.ndarray, f: np.ndarray, b: float
-) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Return w, f = z·w and the best intercept after a step, and what it gained, as a share of the objective.
-
-    b is the best intercept for f.
-    """
+def newton_step(machine: Machine, Z: Any, w: np.ndarray, f: np.ndarray, b: float) -> Moved:
+    """Return where a step leads to from the normal w, with f = z·w and any intercept b."""
     slope, curvature = slope_and_curvature(machine, f + b)
-    total = float(curvature.sum())
-    mean = Z.sums(curvature) / total  # the best change of b for a change d of w is −mean·d − its own slope
-    gradient = w + Z.sums(slope) - mean * slope.sum()
+    total, off = float(curvature.sum()), float(slope.sum())
+    mean, steep = Z.sums(np.column_stack([curvature / total, slope])).T
+    gradient = w + steep - mean * off  # the best change of b for a change d of w is −mean·d − its own slope
     d = _direction(Z, curvature, mean, total, gradient)
     if d is None:
-        return w, f, b, 0.0
-    df, db = Z.times(d), -float(mean @ d) - float(slope.sum() / total)
-    here, fall, length = machine.upper(f, b, float(w @ w)), min(0.0, float(gradient @ d)), 1.0
+        return Moved(w, f, b, 0.0, _coef(machine, f, b))
+    df, db = Z.times(d), -float(mean @ d) - off / total
+    here, fall, length = machine.upper(f, b, float(w @ w)), float(gradient @ d) - off * off / total, 1.0
     while length > 1e-10:
-        moved, there = w + length * d, f + length * df
-        value = machine.upper(there, b + length * db, float(moved @ moved))
-        if value <= here + 1e-4 * length * fall:
-            b = best_intercept(machine, there, b + length * db)
-            return moved, there, b, (here - value) / max(abs(here), 1e-300)
+        moved, there, c = w + length * d, f + length * df, b + length * db
+        value = machine.upper(there, c, float(moved @ moved))
+        if value <= here + 1e-4 * length * min(0.0, fall):
+            coef = _model_coef(machine, slope, curvature, df + db) if length == 1.0 else None
+            coef = _coef(machine, there, c) if coef is None else coef
+            return Moved(moved, there, c, (here - value) / max(abs(here), 1e-300), coef)
         length *= 0.5
-    return w, f, b, 0.0
+    return Moved(w, f, b, 0.0, _coef(machine, f, b))
+
+
+def _coef(machine: Machine, f: np.ndarray, near: float) -> np.ndarray:
+    """Return minus the slopes at f and its best intercept: their sum is zero, as the dual wants it."""
+    return -machine.C * machine.loss.slope(machine.y, f + best_intercept(machine, f, near))
+
+
+def _model_coef(machine: Machine, slope: np.ndarray, curvature: np.ndarray, df: np.ndarray) -> np.ndarray | None:
+    """Return minus the slopes of the parabolas after a full step; None where too many are no slopes of the loss.
+
+    Their normal is that of the step by its own equation, while the normal of the true slopes there is off by C times
+    what w is off.
+    """
+    coef, loss, y, C = -(slope + curvature * df), machine.loss, machine.y, machine.C
+    bad = ~loss.allows(y, coef, C)
+    if bad.any():
+        coef[bad] = -slope[bad]
+        coef -= curvature * (float(coef.sum()) / float(curvature.sum()))
+        if not loss.allows(y, coef, C).all():
+            return None
+    return coef
 
 
 def slope_and_curvature(machine: Machine, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return C l'(f) and C l''(f), the latter never zero."""
-    slope = machine.loss.slope(machine.y, f)
+    slope, curvature = machine.loss.derivatives(machine.y, f)
     least = np.maximum(MIN_CURVATURE * np.abs(slope), TINY_CURVATURE)
-    return machine.C * slope, machine.C * np.maximum(machine.loss.curvature(machine.y, f), least)
+    return machine.C * slope, machine.C * np.maximum(curvature, least)
 
 
 def _direction(

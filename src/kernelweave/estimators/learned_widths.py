@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from ..views import Views
 
 #: Widths are learned in this part of the time: the rest is for the machine.
 WIDTHS_SHARE = 0.6
+#: Most samples that widths are learned from: of more, a random part of so many.
+MOST = 2_000
 
 
 def with_widths(
@@ -33,7 +36,8 @@ def with_widths(
 ) -> tuple[Kernel, Widths | None]:
     """Return the kernel with its widths found, where it asks for that with RBF("learn"), and how.
 
-    `scaling` and `share`, the sample weights, are those of the fit: what is lowered is the objective that it solves.
+    `scaling` and `share`, the sample weights, are those of the fit: what is lowered is the objective that it solves, or
+    of more than `MOST` samples that of a random part of them.
     """
     if not check_widths(kernel, len(X), budget):
         return kernel, None
@@ -48,6 +52,12 @@ def with_widths(
             "RBF('learn') needs targets to learn widths from; a one-class machine has none, and would make every width "
             "so wide that all samples are alike. Give gamma as a number, or several widths as a sum."
         )
+    n, part = len(X), None
+    if n > MOST:
+        part = (MOST, n)
+        rows = np.sort(np.random.default_rng(0).choice(n, MOST, replace=False))
+        X, share = X.rows(rows), share[rows]
+        machines = [replace(machine, y=machine.y[rows], C=machine.C[rows]) for machine in machines]
     data: Any = X.through(piece.path).matrix()
     here = clock.now()
     widths = learn_widths(
@@ -58,6 +68,7 @@ def with_widths(
         scaling=scaling,
         sample_weight=share,
     )
+    widths.part = part
     found: Kernel = RBF([float(g) for g in widths.gamma])
     for columns in reversed(piece.path):
         found = columns.around(found) if hasattr(columns, "around") else found.on(columns)
@@ -68,10 +79,11 @@ def check_widths(kernel: Kernel, n: int, budget: int) -> float:
     """Return the bytes that learning the widths takes, none where they are given; complain where that is too much."""
     if not any(leaf.learns_width for leaf in kernel.leaves()):
         return 0.0
-    need = widths_bytes(n)
+    n_used = min(n, MOST)
+    need = widths_bytes(n_used)
     if need > max(budget, SPARE_BYTES):
         raise MemoryBudgetError(
-            f"Learning the widths of {kernel!r} on {n:,} samples takes {readable(need)}; the budget is "
+            f"Learning the widths of {kernel!r} on {n_used:,} samples takes {readable(need)}; the budget is "
             f"{readable(budget)}. Raise memory=..., or learn them on fewer samples and give gamma as a list."
         )
     return need

@@ -90,7 +90,8 @@ def remember(kernel: Kernel, X: Views, target: Any = None, n_jobs: int = 1) -> T
     name = target if isinstance(target, str) else None
     if not all(leaf.says_all for leaf in kernel.leaves()):
         return Trained(len(X), len(X), None, name)
-    hashes = np.unique(_hashes_of_shards(kernel, X, n_jobs))
+    hashes = np.sort(_hashes_of_shards(kernel, X, n_jobs))  # several times as quick as np.unique
+    hashes = hashes[np.append(True, hashes[1:] != hashes[:-1])]
     return Trained(len(X), len(hashes), hashes[:MOST], name)
 
 

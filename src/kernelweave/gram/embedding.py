@@ -57,8 +57,9 @@ class Vectors:
         return self.embedding.times((self.roots * w)[:, None], whole=False)[:, 0]
 
     def sums(self, coef: np.ndarray) -> np.ndarray:
-        """Return Σ_i coef_i z_i, (size,)."""
-        return self.roots * self.embedding.normals(coef[:, None], whole=False)[:, 0]
+        """Return Σ_i coef_i z_i, (size,), or (size, k) for coef of shape (n, k)."""
+        found = self.embedding.normals(coef.reshape(len(coef), -1), whole=False)
+        return (self.roots[:, None] * found).reshape(-1, *coef.shape[1:])
 
     def some(self, rows: np.ndarray) -> Factor:
         """Return some of the samples."""
@@ -266,10 +267,13 @@ class Embedding:
 
     def second(self, share: np.ndarray) -> np.ndarray:
         """Return Σ_i share_i φ_i φ_i' with φ less its middle, (size, size), for share ≥ 0."""
-        table, total, roots = self.table, np.zeros((self.size, self.size), order="F"), np.sqrt(share)
+        table, total, first = self.table, np.zeros((self.size, self.size), order="F"), share[0] if len(share) else 0.0
+        roots = None if (share == first).all() else np.sqrt(share)[:, None]
         for part in blocks(len(table), max(1, NEAR_NUMBERS // max(1, self.size))):
-            some = np.multiply(table[part], roots[part, None], dtype=np.float64)
+            some = table[part].astype(np.float64, copy=False)
+            some = some if roots is None else some * roots[part]
             total = blas.dsyrk(1.0, some.T, beta=1.0, c=total, overwrite_c=1)
+        total *= first if roots is None else 1.0
         return np.triu(total) + np.triu(total, 1).T
 
     def squares(self, whole: bool = True) -> np.ndarray:

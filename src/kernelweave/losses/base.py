@@ -81,6 +81,15 @@ class Loss:
         """Return the second derivative in f, where there is one."""
         raise NotImplementedError
 
+    def derivatives(self, y: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return `slope` and `curvature`; both are the caller's to change."""
+        return np.array(self.slope(y, f)), np.array(self.curvature(y, f))
+
+    def allows(self, y: np.ndarray, coef: np.ndarray, C: np.ndarray) -> np.ndarray:
+        """Say of every sample whether coef is minus a slope of its loss, so that the conjugate is finite."""
+        qp = self.dual(y, C)
+        return np.asarray((qp.lower <= coef) & (coef <= qp.upper))
+
     def check(self, y: np.ndarray) -> None:
         """Raise an error where the loss contradicts itself on these targets; those of the library do not."""
 

@@ -54,9 +54,8 @@ class SmoothLoss(Loss):
 
         return rising_root(slope, 0.0, 1.0 + float(np.ptp(f)))
 
-    def derivatives(self, y: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return l'(f) and l''(f); both are the caller's to change."""
-        return np.array(self.slope(y, f)), np.array(self.curvature(y, f))
+    def allows(self, y: np.ndarray, coef: np.ndarray, C: np.ndarray) -> np.ndarray:
+        return np.isfinite(self.conjugate_each(y, -coef / C))
 
 
 class SmoothHinge(SmoothLoss):
@@ -78,7 +77,8 @@ class SmoothHinge(SmoothLoss):
         self.sigma = float(sigma)
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        return np.logaddexp(0.0, self.sigma * (self._margin - y * f)) / self.sigma
+        z = self.sigma * (self._margin - y * f)
+        return (np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))) / self.sigma
 
     def slope(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         return -y * expit(self.sigma * (self._margin - y * f))
@@ -90,6 +90,10 @@ class SmoothHinge(SmoothLoss):
     def derivatives(self, y: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         share = expit(self.sigma * (self._margin - y * f))
         return -y * share, self.sigma * share * (1.0 - share)
+
+    def allows(self, y: np.ndarray, coef: np.ndarray, C: np.ndarray) -> np.ndarray:
+        given = y * coef
+        return np.asarray((given >= 0.0) & (given <= C))
 
     def conjugate_each(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         given = -y * slope

@@ -35,14 +35,17 @@ class Widths:
     objective: float
     #: Objective of the best point after every step, one list per start.
     histories: list[list[float]] = field(default_factory=list)
+    #: On how many samples, of how many, they were found; None where on all.
+    part: tuple[int, int] | None = None
 
     @property
     def note(self) -> str:
         """What a user should know of how sure the result is."""
+        on = "" if self.part is None else " on {:,} of {:,} samples".format(*self.part)
         ends = ", ".join(f"{history[-1]:.6g}" for history in self.histories)
         return (
-            f"widths were found by descent on a function that is not convex: {len(self.histories)} start(s) ended at "
-            f"objectives {ends}; the lowest was kept, and there may be lower ones"
+            f"widths were found{on} by descent on a function that is not convex: {len(self.histories)} start(s) ended "
+            f"at objectives {ends}; the lowest was kept, and there may be lower ones"
         )
 
 
