@@ -28,6 +28,8 @@ def first_weights(problem: Problem, this: Run, solver: Solver) -> np.ndarray:
     weights, machines = problem.start_weights(), problem.machines
     if problem.start is not None or problem.gram.n < MIN_SAMPLES or this.out_of_time():
         return weights
+    if not problem.gram.held.sets:  # measured on numbers beside words: steps are as many, and the part costs more
+        return weights
     if any(machine.soft is not None or machine.loss.total for machine in machines):
         return weights
     rows = sample(machines[0].qp, min(int(SHARE * problem.gram.n), MAX_PART))
