@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from inspect import Parameter, signature
+from functools import lru_cache
+from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
 from .errors import InputError
@@ -45,9 +46,11 @@ def from_text(text: Any, kinds: Iterable[type[T]], wanted: str, defaults: Mappin
     name, args, given = _call_of(text, wanted)
     if name not in known:
         raise InputError(f"{wanted}; got {_short(text)}.")
-    parameters = signature(known[name]).parameters
+    chosen: Any = known[name]
+    call = _signature_of(chosen)
+    parameters = call.parameters
     try:
-        bound = signature(known[name]).bind(*args, **given).arguments
+        bound = call.bind(*args, **given).arguments
     except TypeError as error:
         takes = ", ".join(parameters) or "no parameters"
         raise InputError(f"Cannot read {_short(text)}: {error}. {name} takes {takes}.") from None
@@ -55,6 +58,12 @@ def from_text(text: Any, kinds: Iterable[type[T]], wanted: str, defaults: Mappin
         _check_like(value, parameters[key], f"{key} of {name}")
     missing = {key: value for key, value in (defaults or {}).items() if key in parameters and key not in bound}
     return known[name](*args, **given, **missing)
+
+
+@lru_cache(maxsize=256)
+def _signature_of(kind: Callable[..., Any]) -> Signature:
+    """Return what a class takes: reading that takes as long as a small fit, and every fit asks several times."""
+    return signature(kind)
 
 
 def _call_of(text: Any, wanted: str) -> tuple[str, list[Any], dict[str, Any]]:

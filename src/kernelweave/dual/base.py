@@ -38,6 +38,12 @@ class Machine:
         loss = float(self.C @ self.loss.value(self.y, f + intercept))
         return loss + self.loss.total * intercept + 0.5 * square
 
+    def may_cost(self, f: np.ndarray, margin: float) -> np.ndarray:
+        """Say which samples may have a loss where decision values are off by up to a margin: losses are convex."""
+        if self.soft is not None:
+            return np.ones(len(f), dtype=bool)
+        return (self.loss.value(self.y, f - margin) != 0) | (self.loss.value(self.y, f + margin) != 0)
+
     def lower(self, coef: np.ndarray, square: float) -> float:
         """Return the dual objective at coef, with coef'K coef = square."""
         return -self.loss.conjugate(self.y, coef, self.C) - 0.5 * square

@@ -21,8 +21,9 @@ GROWTH = 4.0
 #: A sample at a bound takes part while the pull that holds it there is below this share of the targets' size, or below
 #: so many times what is still violated.
 MARGIN, SLACK = 0.1, 2.0
-#: To which share of the violation that is left a set is solved, and in how many bursts at the most.
-SHARE, MAX_BURSTS = 0.1, 30
+#: To which share of the violation that is left a set is solved, and in how many bursts at the most; and to which one
+#: where that may be the end: turns cost less than one more look at all samples.
+SHARE, MAX_BURSTS, LAST_SHARE = 0.1, 30, 0.015
 #: A set is solved again as it is where no less than this share of it still matters.
 KEPT = 0.6
 #: After so many steps f is computed anew.
@@ -33,9 +34,10 @@ WORST = 200
 
 @dataclass(frozen=True)
 class Round(Turns):
-    """What a round leaves behind: the samples of its set, too."""
+    """What a round leaves behind: the samples of its set, too, and whether it was meant to be the last."""
 
     rows: np.ndarray | None = None
+    last: bool = False
 
 
 class Sets(SMO):
@@ -68,17 +70,19 @@ class Sets(SMO):
         before = turns_of(state)
         if self.at_an_end(K, before):
             return replace(state, final=True, n_steps=state.n_steps + 1)
-        if worth_polishing(qp, state):
+        # gaps fall about as violations do
+        share = min(0.5 * effort.gap / max(state.gap, 1e-300), 0.5)
+        tried = isinstance(state.trail, Round) and state.trail.last
+        if (share < LAST_SHARE or tried) and worth_polishing(qp, state):
             state = polish(qp, K, state)
         climb, fall = scores(qp, state.coef, state.f)
         violation, scale = float(climb.max() - fall.min()), self.scale(qp, K, state)
         if violation <= 1e-15 * scale:
             return replace(state, final=True, n_steps=state.n_steps + 1)
         W = self._next_set(qp, K, state, climb, fall, effort)
-        # gaps fall about as violations do
-        share = float(np.clip(0.5 * effort.gap / max(state.gap, 1e-300), SHARE, 0.5))
-        moved, work = self._optimise(qp, K, state, W, max(share * violation, 1e-14 * scale))
-        trail = Round(violation / scale, work + before.work, W)
+        last = share >= LAST_SHARE
+        moved, work = self._optimise(qp, K, state, W, max((share if last else SHARE) * violation, 1e-14 * scale))
+        trail = Round(violation / scale, work + before.work, W, last)
         n_steps = state.n_steps + 1  # each adds a product in double precision to f: few of them leave no trace
         return replace(
             moved, n_steps=n_steps, final=False, exact=state.exact and n_steps < MAX_ADDED, active=len(W), trail=trail
@@ -124,8 +128,11 @@ class Sets(SMO):
         moved = np.flatnonzero(coef != before)
         full = state.coef.copy()
         full[W] = coef
+        others = np.setdiff1d(np.arange(K.n), W, assume_unique=True)
+        f = state.f.copy()
+        f[W] = g - ridge * coef - qp.linear[W]  # carried along, from the same values
         with clock.until(np.inf):  # or what was found would be lost
-            f = state.f + K.rows_times(W[moved], (coef - before)[moved])
+            f[others] += K.some_times(others, W[moved], (coef - before)[moved])
         return replace(state, coef=full, f=f), work
 
 

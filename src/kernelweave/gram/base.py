@@ -158,6 +158,10 @@ class Gram:
         """Return Σ_m weights[m] K_m[:, rows] @ coef, for coef given at these rows only."""
         return self.block(rows, None, weights).T @ coef
 
+    def some_times(self, at: np.ndarray, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return `rows_times` at some samples only."""
+        return self.rows_times(rows, coef, weights)[at]
+
     def rows_times_in(self, store: str, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return `rows_times` by way of the normal, which is kept in the engine of that name."""
         raise InputError(
@@ -290,6 +294,12 @@ class Combined:
         if coef.ndim == 2:
             return np.column_stack([self.rows_times(rows, column) for column in coef.T])
         return self.factor * rows_times(self.matrix, rows, coef)
+
+    def some_times(self, at: np.ndarray, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return K[at, rows] @ coef."""
+        if self.matrix is None and self.store == "auto":
+            return self.gram.some_times(at, rows, coef, self.weights)
+        return self.rows_times(rows, coef)[at]
 
     def block(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return K[rows, cols]."""

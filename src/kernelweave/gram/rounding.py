@@ -27,11 +27,16 @@ def safe_quad(gram: Gram, coef: np.ndarray, *, exact: bool = False) -> np.ndarra
     return quad
 
 
-def exact_apply(gram: Gram, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return Σ_m weights[m] K_m @ coef in double precision, whatever the matrices are held in."""
+def exact_apply(gram: Gram, coef: np.ndarray, weights: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
+    """Return Σ_m weights[m] K_m[at] @ coef in double precision, whatever matrices are held in; all rows for None."""
     exact = gram.in_double()
+    if exact is not None and at is not None:
+        support = support_of(coef)
+        return exact.some_times(at, support, coef[support], weights)
     if exact is not None:
         return exact.apply(coef, weights)
+    if at is not None:
+        return exact_apply(gram, coef, weights)[at]
     anew = [m for m in gram.held.single if weights[m] and not gram.terms[m].stored]
     if not anew:
         return gram.apply(coef, weights)

@@ -147,7 +147,9 @@ class TiledGram(Gram):
         return self._like(range(self.n_terms), self.factors, dtype=np.float64, holds=holds, scratch=Scratch())
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
-        return TiledGram(self.terms, self.X.rows(rows), self.parts, dtype=self.dtype, needs=self.needs)
+        holds = self.holds or len(rows) <= HELD_SAMPLES
+        options: dict[str, Any] = {"dtype": self.dtype, "holds": holds, "needs": self.needs}
+        return TiledGram(self.terms, self.X.rows(rows), self.parts, most_bytes=self.most_bytes, **options)
 
     def _over_rows(self, work: Callable[[PairFamily, np.ndarray, np.ndarray, slice], None], at: Any, cols: Any) -> None:
         """Call work(family, rows, columns, which rows) for blocks of the rows `at` against `cols`, on threads.
@@ -166,23 +168,30 @@ class TiledGram(Gram):
             in_bursts(block, data.shape[1], cost, self.needs.n_jobs)
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
-        from .._fast.tiles import mixed_products
-
-        columns, scaled = coef.reshape(self.n, -1), weights * self.factors
-        support = support_of(columns)
-        lines = np.ascontiguousarray(columns[support].T)
-        out = np.zeros((self.n if at is None else len(at), len(lines)))
-
-        def work(family: PairFamily, rows: np.ndarray, cols: np.ndarray, part: slice) -> None:
-            mixed_products(family.kind, rows, cols, family.forms, family.weights(scaled), lines, out[part])
-
-        self._over_rows(work, at, support)
-        return out.reshape(len(out), *coef.shape[1:])
+        support = support_of(coef)
+        return self._times(at, support, coef[support], weights)
 
     def rows_times(self, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        whole = np.zeros((self.n, *coef.shape[1:]))
-        whole[rows] = coef
-        return self.apply(whole, weights)
+        return self._times(None, rows, coef, weights)
+
+    def some_times(self, at: np.ndarray, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return self._times(at, rows, coef, weights)
+
+    def _times(
+        self, at: Views | np.ndarray | None, rows: np.ndarray, coef: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Return Σ_m weights[m] K_m[at, rows] @ coef; `at` as in `_over_rows`."""
+        from .._fast.tiles import mixed_products
+
+        scaled = weights * self.factors
+        lines = np.ascontiguousarray((coef if coef.ndim == 2 else coef[:, None]).T)
+        out = np.zeros((self.n if at is None else len(at), len(lines)))
+
+        def work(family: PairFamily, some: np.ndarray, cols: np.ndarray, part: slice) -> None:
+            mixed_products(family.kind, some, cols, family.forms, family.weights(scaled), lines, out[part])
+
+        self._over_rows(work, at, rows)
+        return out.reshape(len(out), *coef.shape[1:])
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         return self._each_products(coef, at)

@@ -16,6 +16,7 @@ from ..progress import relative_gap
 from .base import Problem, Run, Solver, Step, Steps, with_lower
 from .machines import EXACT_SAMPLES
 from .master_lp import MasterLP
+from .sampled import first_weights
 
 #: Most terms with weight zero that one Newton step considers.
 MAX_ENTERING = 100
@@ -57,7 +58,8 @@ class Hessian(Solver):
     def steps(self, problem: Problem, run: Run) -> Steps:
         cuts = MasterLP(problem.gram.n_terms)
         cuts.recall(problem)
-        step = bounded(run.solve(problem.start_weights(), None, problem.inner_tol(np.inf)), cuts)
+        first = first_weights(problem, run, Hessian())
+        step = bounded(run.solve(first, None, problem.inner_tol(np.inf)), cuts)
         gap = yield step
         if self.simple_first:
             from .simple import Simple

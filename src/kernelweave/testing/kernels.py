@@ -143,6 +143,8 @@ def _check_products(gram: Gram, matrices: np.ndarray, weights: np.ndarray, rtol:
             near(gram.apply_some(picked, rows, coef), expected, "apply_some is not (K_m @ coef)[rows]")
         near(one.apply(coef), K @ coef, "at(weights).apply is not K @ coef")
         near(one.rows_times(rows, coef[rows]), K[:, rows] @ coef[rows], "at(weights).rows_times is not K[:, rows] coef")
+        found, expected = one.some_times(rows[::2], rows, coef[rows]), K[np.ix_(rows[::2], rows)] @ coef[rows]
+        near(found, expected, "at(weights).some_times is not K[at, rows] coef")
 
 
 def _check_new(gram: Gram, at: Views, weights: np.ndarray, rtol: float) -> None:
