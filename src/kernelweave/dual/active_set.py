@@ -17,12 +17,15 @@ from .interior import InteriorPoint
 from .rows import rows_pay, solve_by_rows
 from .smo import scores
 
-#: Up to so many samples all of them are active from the start; of more, so many are to begin with.
-ALL, START = 10_000, 4_000
+#: Up to so many samples all of them are active from the start, by descent and by rows, which take memory in proportion
+#: to their square; of more, so many are to begin with.
+ALL, ALL_BY_ROWS, START = 10_000, 6_000, 4_000
 #: And with fewer where their coordinates, matrices say, would take more bytes than this.
 START_BYTES = 2**28
 #: How much the active set may grow in a round.
 GROWTH = 3.0
+#: How much of the gap that is asked for a machine of all samples may have.
+WHOLE_SHARE = 0.9
 #: A sample at a bound stays active while the pull that holds it there is below this share of the targets' size.
 MARGIN = 0.2
 
@@ -54,7 +57,7 @@ class ActiveSet(Coordinate):
     """
 
     name = "active_set"
-    by_rows = (ALL, int(GROWTH * START))
+    by_rows = (ALL_BY_ROWS, int(GROWTH * START))
 
     def __init__(self, n_start: int = START, max_passes: int = 60) -> None:
         super().__init__(max_passes)
@@ -65,7 +68,7 @@ class ActiveSet(Coordinate):
         if is_slow(state, effort) and InteriorPoint().fits(machine, K):
             return self.step_on_all(machine, K, state, effort)
         taken, room = K.gram.bytes, max(effort.bytes, SPARE_BYTES)
-        few = min(self._few(K.n), most_samples(taken, K.n, START_BYTES))
+        few = min(self._few(machine, K, effort), most_samples(taken, K.n, START_BYTES))
         rows = self._next_active(machine.qp, state, few, most_samples(taken, K.n, room))
         # the support alone may take more than there is; and where descent gets nowhere, SMO does
         if taken.coordinates(len(rows)) > room or (effort.sure and Chunking().fits(machine)):
@@ -77,13 +80,11 @@ class ActiveSet(Coordinate):
         found = solve(replace(machine, y=machine.y[rows], C=machine.C[rows]), K, state, rows, effort)
         coef = np.zeros(K.n)
         coef[rows] = found.coef
-        moved = replace(found, coef=coef, n_steps=state.n_steps + 1, active=len(rows))
+        moved = replace(found, coef=coef, n_steps=state.n_steps + 1, active=len(rows), final=False)
         with clock.until(np.inf):  # or what was found would be lost
-            if found.exact:
-                return moved
-            if state.gap <= FAR:
-                slow = found.trail if isinstance(found.trail, Slow) else None
-                return replace(moved, f=K.apply(coef), exact=True, trail=slow)
+            if state.gap <= FAR or len(rows) == K.n:
+                left = found.trail if isinstance(found.trail, (Slow, Stuck)) else None
+                return replace(moved, f=K.apply(coef), exact=True, trail=left)
             f = K.gram.apply_about(coef, K.weights)
         f[rows] = found.f
         return replace(moved, f=f, exact=False, trail=Screened(rows))
@@ -98,23 +99,22 @@ class ActiveSet(Coordinate):
         return DualState(found.a, found.f, found.intercept, trail=slow)
 
     def _by_rows(self, machine: Machine, K: Combined, state: DualState, rows: np.ndarray, effort: Effort) -> DualState:
-        """Return the machine of some samples, or of all, by SMO on rows."""
-        # of some samples all that counts is coef: f of all is made anew
-        whole = len(rows) == K.n
-        tol, dtype = (
-            (max(effort.gap, SHARE * state.gap), np.float64) if whole else (next_gap(state, effort), np.float32)
-        )
-        pairs = K.gram.pairs(rows, K.weights, row_room(effort.bytes), dtype)
-        found = solve_by_rows(machine, pairs, state.coef[rows], _values_of(K, state, rows), tol)
-        if not whole:
-            return replace(found, final=False)
-        with clock.until(np.inf):
-            f = pairs.apply(found.coef)
-        return replace(found, f=f, exact=True, final=False, trail=Stuck() if found.gap > tol else None)
+        """Return the machine of some samples, or of all, by SMO on rows.
 
-    def _few(self, n: int) -> int:
-        """Return how many of n samples to begin with: the few that were asked for, or all where they are not many."""
-        return max(self.n_start, ALL if n <= ALL and self.n_start == START else 0)
+        Rows are rounded: f is made anew from what was found, and the next step goes on from there.
+        """
+        whole = len(rows) == K.n
+        tol = max(WHOLE_SHARE * effort.gap, SHARE * state.gap) if whole else next_gap(state, effort)
+        pairs = K.gram.pairs(rows, K.weights, row_room(effort.bytes), np.float32)
+        found = solve_by_rows(machine, pairs, state.coef[rows], _values_of(K, state, rows), tol)
+        stuck = whole and found.gap > max(tol, 0.5 * state.gap)
+        return replace(found, trail=Stuck() if stuck else None)
+
+    def _few(self, machine: Machine, K: Combined, effort: Effort) -> int:
+        """Return how many samples to begin with: the few that were asked for, or all where they are not many."""
+        if self.n_start != START or K.n > ALL:
+            return self.n_start
+        return self.n_start if K.n > ALL_BY_ROWS and rows_pay(machine, K, K.n, effort) else ALL
 
     def _next_active(self, qp: BoxQP, state: DualState, few: int, most: int) -> np.ndarray:
         """Return the samples to solve on next: the support, and as many others as may be."""

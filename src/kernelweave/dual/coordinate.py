@@ -26,7 +26,7 @@ MANY, NEIGHBOURS = 50_000, 16
 PULL = 0.1
 #: The gap of the active samples beside that of all before the step, while that is large and after; and beside what is
 #: asked for.
-FAR, FAR_SHARE, SHARE, LAST_SHARE = 0.3, 0.1, 0.002, 0.5
+FAR, FAR_SHARE, SHARE, LAST_SHARE = 0.3, 0.3, 0.002, 0.8
 
 
 @dataclass

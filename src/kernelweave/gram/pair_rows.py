@@ -67,10 +67,8 @@ def row_room(budget: float) -> float:
 
 def row_bytes(n: int, room: Room) -> float:
     """Return the bytes of the rows that a machine of n samples needs."""
-    at_once, some = room.needs.by_rows
-    # rows of some are rounded: what is kept of their machine is coef alone
-    needed = 8.0 * n**2 if n <= at_once else 4.0 * min(n, some) ** 2
-    return min(NEEDED * needed, row_room(room.budget))
+    # in single precision; how many samples are active at the end depends on the data: ten times fewer, say
+    return min(4.0 * NEEDED * min(n, max(room.needs.by_rows)) ** 2, row_room(room.budget))
 
 
 class Pairs(Combined):
