@@ -1,5 +1,6 @@
 """`predict`: lines that are the model's own numbers, from every kind of file."""
 
+import csv
 import gzip
 import json
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from kernelweave import RBF, MKLClassifier, MKLRegressor, load, save
+from kernelweave.cli.predict import csv_line
 from kernelweave.io import fasta, read_fasta, records
 
 
@@ -48,6 +50,14 @@ def test_output_json_standard_input_and_gzip_say_the_same(kw, model, folder):
     assert kw("predict", "m.kw", "-", stdin=gzip.compress(data)).stdout == text
     objects = [json.loads(line) for line in kw("predict", "m.kw", "new.fa", "--json").stdout.splitlines()]
     assert [[o["id"], str(o["score"]), str(o["class"])] for o in objects] == lines(text)[1:]
+
+
+def test_a_file_of_commas_is_read_as_one(kw, model, folder):
+    text = kw("predict", "m.kw", "new.fa").stdout
+    kw("predict", "m.kw", "new.fa", "--output", "out.csv")
+    with open(folder / "out.csv", newline="") as file:
+        assert list(csv.reader(file)) == lines(text)
+    assert csv_line(["a,1", 'say "b"', 2]) == '"a,1","say ""b""",2\n'
 
 
 def test_several_files_and_repeated_ids(kw, model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
@@ -39,7 +39,8 @@ label for each. The id of a table's row is its number, unless --id names a colum
 @click.command(epilog=EXAMPLES, short_help="Score new samples.")
 @click.argument("model", type=click.Path())
 @opt.FILES
-@click.option("--output", "-o", type=click.Path(), help="A file for the lines.  [default: standard output]")
+@click.option("--output", "-o", type=click.Path(),
+              help="For the lines; with commas if it ends in .csv, else tabs.  [default: standard output]")  # fmt: skip
 @click.option("--all-scores", is_flag=True, help="One column for the score of every class.")
 @click.option(
     "--probability",
@@ -69,17 +70,29 @@ def predict(**options: Any) -> None:
         columns = Columns(model, options["all_scores"], options["probability"], options["coverage"])
         blocks = columns.blocks(options["files"], how)
         first = next(blocks, [])  # what is wrong with the input is found out before anything is written
+        line = csv_line if (options["output"] or "").lower().endswith(".csv") else tab_line
         with _lines(options["output"]) as write:
             if not options["as_json"]:
-                write("\t".join(columns.names) + "\n")
+                write(line(columns.names))
             for rows in chain([first], blocks):
                 if options["as_json"]:
                     named = (dict(zip(columns.names, row, strict=True)) for row in rows)
                     write("".join(f"{json_line(row)}\n" for row in named))
                 else:
-                    write("".join("\t".join(map(field_text, row)) + "\n" for row in rows))
+                    write("".join(map(line, rows)))
         for text in columns.said():
             note(text)
+
+
+def tab_line(row: Sequence[Any]) -> str:
+    """Return a row as a line with tabs."""
+    return "\t".join(map(field_text, row)) + "\n"
+
+
+def csv_line(row: Sequence[Any]) -> str:
+    """Return a row as a line with commas, and quotes where a field needs them."""
+    fields = map(field_text, row)
+    return ",".join('"' + text.replace('"', '""') + '"' if set(text) & set(',"') else text for text in fields) + "\n"
 
 
 def field_text(value: Any) -> str:

@@ -15,8 +15,8 @@ from .families import Family, block_of, is_even
 
 #: With fewer support sequences than the first, or fewer new ones than the second, comparing pairs is quicker. Measured
 #: on windows of DNA of 64 to 400 letters, degrees 3 to 20, one thread: looking one up takes as long as 110 to 240 pairs
-#: where 1,500 are in the tables (to 900 where 60,000 are), adding one to them as long as 1,500 to 3,500.
-FEW_SUPPORT, FEW_QUERIES = 200, 2_000
+#: where 1,500 are in the tables (to 900 where 60,000 are), adding one to them as long as 360 to 1,800.
+FEW_SUPPORT, FEW_QUERIES = 200, 1_000
 #: How many times longer, as measured there: a pair where positions differ in weight (12 to 35), a pair that counts
 #: every degree apart (1.4 to 3.1), and a look-up that does (2.8 to 6.4).
 UNEVEN_PAIR, APART_PAIR, APART_LOOKUP = 20.0, 2.0, 5.5
