@@ -6,6 +6,7 @@ Weighted degree kernel of degree 20 on windows of 141 letters, normalised, C = 1
     windows     a million windows of the C. elegans genome (or --rows), threads and workers; needs KERNELWEAVE_DATA
     acceptor    100,000 C. elegans acceptor sites, likewise
     synthetic   as many windows from `make_splice_sites`; no files needed
+    once        one fit on workers alone, for sizes that take minutes: once --rows 10000000
     numbers     a million generated rows of 20 numbers (or --rows), LowRank and Linear, squared hinge, likewise
     lost        the fit on workers once more, one of them killed in the middle
     limit       the fit on workers whose memory limit is smaller than what the files and the fit take together
@@ -164,6 +165,22 @@ def part_synthetic(rows: int) -> None:
     compared(samples("synthetic", rows))
 
 
+def part_once(rows: int) -> None:
+    from kernelweave.cluster.dask_engine import DaskEngine
+
+    found = samples("synthetic", rows)
+    if found is None:
+        return
+    X, y = found
+    with workers() as client:
+        engine = DaskEngine(client)
+        warm(X, y, engine)
+        engine.history.clear()
+        model, seconds, used = fit(X, y, engine)
+        say("two workers", model, seconds, used, f"master at most {peak():.2f} GB, {memory_of(client)}")
+        say_rounds(engine)
+
+
 def number_shards(rows: int, columns: int = 20) -> tuple[Any, np.ndarray]:
     """Return generated rows of numbers as eight shards, and their labels."""
     from kernelweave import NumberShards
@@ -240,6 +257,7 @@ PARTS = {
     "windows": part_windows,
     "acceptor": part_acceptor,
     "synthetic": part_synthetic,
+    "once": part_once,
     "numbers": part_numbers,
     "lost": part_lost,
     "limit": part_limit,
