@@ -136,6 +136,14 @@ def test_row_34_long_tables_are_judged_as_short_ones(rng):
         assert bool(heard) == far
 
 
+def test_row_34_shards_are_judged_as_the_table_they_are_of(rng, tmp_path):
+    from kernelweave import NumberShards
+
+    np.save(tmp_path / "x.npy", (rng.normal(size=(20_000, 2)) * [1, 1e6]).astype(np.float32))
+    with pytest.warns(DataWarning, match="spreads of the columns"):
+        warn_scales(as_views(NumberShards.open(str(tmp_path / "x.npy"))), Linear())
+
+
 # --- 35: values ---
 
 

@@ -265,7 +265,7 @@ def _spreads_are_near(matrix: np.ndarray) -> bool:
     The squares of all numbers are more than those of a column about its mean, and those of its rows that were looked at
     about theirs are less.
     """
-    if len(matrix) < 4 * SOME_ROWS or not matrix.flags.c_contiguous:
+    if len(matrix) < 4 * SOME_ROWS or not isinstance(matrix, np.ndarray) or not matrix.flags.c_contiguous:
         return False
     some = matrix[:: len(matrix) // SOME_ROWS]
     least = float((some.var(axis=0) * len(some)).min(initial=np.inf))
