@@ -9,7 +9,7 @@ Weighted degree kernel of degree 20 on windows of 141 letters, normalised, C = 1
     once        one fit on workers alone, for sizes that take minutes: once --rows 10000000
     numbers     a million generated rows of 20 numbers (or --rows), LowRank and Linear, squared hinge, likewise
     lost        the fit on workers once more, one of them killed in the middle
-    limit       the fit on workers whose memory limit is smaller than what the files and the fit take together
+    limit       two million rows of 100 numbers (twice --rows), Linear, on workers that may have 3/4 of their size each
 
 What every fit prints last is its cost model: bytes and seconds of its rounds.
 """
@@ -225,32 +225,26 @@ def part_lost(rows: int) -> None:
 
 
 def part_limit(rows: int) -> None:
+    from kernelweave import Linear, MKLClassifier, NumberShards
     from kernelweave.cluster.dask_engine import DaskEngine
 
-    found = samples("genome", rows) or samples("synthetic", rows)
-    if found is None:
-        return
-    X, y = found
-    size = sum(os.path.getsize(file.path) for file in X.files)
-    with workers() as client:
-        warm(X, y, DaskEngine(client))
-        warmed = max(client.run(_own).values())
-        fit(X, y, DaskEngine(client))
-        base = max(client.run(_own).values())
-    # a worker is paused at 80 % of the limit: there is room for the fit, and for half of the files
-    limit = int((base + 0.5 * size) / 0.8)
+    X, y = number_shards(2 * rows, 100)
+    X = NumberShards(X.paths, rows=50_000)  # 20 MB each: a worker holds a shard, twice as large in double precision
+    size = sum(os.path.getsize(path) for path in X.paths)
+    limit = int(0.75 * size)
     with workers(limit) as client:
         engine, pids = DaskEngine(client), set(client.run(os.getpid).values())
-        model, seconds, used = fit(X, y, engine)
-        taken = f"{warmed / 1e6:.0f} MB when warm, {base / 1e6:.0f} MB after a fit, files {size / 1e6:.0f} MB"
-        say(f"limit {limit / 1e6:.0f} MB", model, seconds, used, taken)
+        model, seconds, used = fit(X, y, engine, make=lambda: MKLClassifier(Linear(), C=1, loss="squared_hinge"))
+        own, mapped = (max(client.run(_resident, kind).values()) / 1e6 for kind in ("RssAnon", "RssFile"))
+        say(f"limit {limit / 1e6:.0f} MB", model, seconds, used, f"files {size / 1e6:.0f} MB")
+        print(f"    a worker has {own:.0f} MB of its own, and {mapped:.0f} MB of mapped files")
         print(f"    workers that were ended: {len(pids - set(client.run(os.getpid).values()))} (0)")
 
 
-def _own() -> int:
-    """Return the bytes of a process that are its own, without the pages of mapped files."""
+def _resident(kind: str) -> int:
+    """Return the bytes of a process that are in memory: its own, or those of mapped files."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon:")) * 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")) * 1024
 
 
 PARTS = {

@@ -53,6 +53,21 @@ def test_products_are_those_of_the_matrices(kernel, matrices):
     check_gram(gram, as_views(np.random.default_rng(1).normal(size=(5, 4))))
 
 
+def test_tables_that_have_no_room_are_not_kept(matrices, monkeypatch):
+    from kernelweave.gram import sharded_embedding
+
+    shards = matrices["few"][1]
+    views = as_views(shards)
+    embedding = DenseFeatureGram.bound(Linear().terms(views), views, Room(10**9)).embedding
+    vectors = np.random.default_rng(2).normal(size=(4, 1))
+    expected = embedding.times(vectors)
+    assert sharded_embedding._tables
+    monkeypatch.setattr(sharded_embedding, "TABLES_BYTES", 1)
+    sharded_embedding._tables.clear()
+    assert np.array_equal(embedding.times(vectors), expected)
+    assert not sharded_embedding._tables
+
+
 def test_shards_without_coefficients_are_not_asked(matrices):
     class Counting(Serial):
         asked = 0

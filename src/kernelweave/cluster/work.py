@@ -24,6 +24,8 @@ from .part import Part
 KEPT = 2
 #: What a task may take for its tables, of all that the worker may have: nannies pause a worker at 80 % of that.
 TABLES_SHARE = 0.25
+#: What a worker may use of that with them: libraries and compiled code alone take some 350 MB.
+USED_SHARE = 0.7
 
 _kept: OrderedDict[str, Any] = OrderedDict()
 _lock = threading.Lock()
@@ -130,8 +132,11 @@ def _task(parcel: Parcel) -> Any:
         return found
 
 
-def bytes_for_tables() -> float:
-    """Return how many bytes the tables of a task may take where this runs: a share of what a worker may have."""
+def bytes_for_tables(kept: float = 0.0) -> float:
+    """Return how many bytes the tables of a task may take where this runs: a share of what a worker may have.
+
+    `kept` is what they take already: it does not count among what else is used.
+    """
     worker = sys.modules.get("distributed.worker")
     if worker is None:
         return math.inf
@@ -140,7 +145,10 @@ def bytes_for_tables() -> float:
     except ValueError:  # this is no worker
         return math.inf
     limit = found.memory_manager.memory_limit
-    return TABLES_SHARE * limit if limit else math.inf
+    if not limit:
+        return math.inf
+    others = found.monitor.get_process_memory() - kept
+    return max(0.0, min(TABLES_SHARE * limit, USED_SHARE * limit - others))
 
 
 def forget() -> None:

@@ -58,9 +58,8 @@ class TableTask:
         made = Embedding(self.terms, shard.views(), middle=self.middle)
         with _lock:
             _tables[name] = made
-            while len(_tables) > 1 and sum(one.nbytes for one in _tables.values()) > min(
-                TABLES_BYTES, bytes_for_tables()
-            ):
+            most = min(TABLES_BYTES, bytes_for_tables(sum(one.nbytes for one in _tables.values())))
+            while sum(one.nbytes for one in _tables.values()) > most:  # a table that is too large alone is not kept
                 _tables.popitem(last=False)
         return made
 
