@@ -119,7 +119,7 @@ def _placed(store: str, kernel: Kernel, words: Words, asked: np.ndarray, n_jobs:
     bits = (size + 1 if unknown else max(1, size - 1)).bit_length()
     kind = chosen(store, kernel, lambda one: _holds_prefixes(one, degree, bits))
     # letters that are unknown on one side differ from those on the other: they match nothing
-    known, asked = (np.where(one < size, one, size + i) for i, one in enumerate((words.letters, asked)))
+    known, asked = (np.where(one < size, one, np.int64(size + i)) for i, one in enumerate((words.letters, asked)))
     sums = np.zeros((-(-length // BLOCK_POSITIONS), asked.shape[1]))  # so that results do not depend on threads
 
     def add(block: slice) -> None:
