@@ -165,17 +165,21 @@ def part_synthetic(rows: int) -> None:
     compared(samples("synthetic", rows))
 
 
-def part_once(rows: int) -> None:
+@contextmanager
+def warmed(X: Any, y: np.ndarray) -> Any:
+    """Yield a client of two workers, and its engine, that have compiled what a fit needs."""
     from kernelweave.cluster.dask_engine import DaskEngine
 
-    found = samples("synthetic", rows)
-    if found is None:
-        return
-    X, y = found
     with workers() as client:
         engine = DaskEngine(client)
         warm(X, y, engine)
         engine.history.clear()
+        yield client, engine
+
+
+def part_once(rows: int) -> None:
+    X, y = samples("synthetic", rows)  # generated, so always there
+    with warmed(X, y) as (client, engine):
         model, seconds, used = fit(X, y, engine)
         say("two workers", model, seconds, used, f"master at most {peak():.2f} GB, {memory_of(client)}")
         say_rounds(engine)
@@ -199,15 +203,8 @@ def part_numbers(rows: int) -> None:
 
 
 def part_lost(rows: int) -> None:
-    from kernelweave.cluster.dask_engine import DaskEngine
-
-    found = samples("genome", rows) or samples("synthetic", rows)
-    if found is None:
-        return
-    X, y = found
-    with workers() as client:
-        engine = DaskEngine(client)
-        warm(X, y, engine)
+    X, y = samples("genome", rows) or samples("synthetic", rows)
+    with warmed(X, y) as (client, engine):
         plain, usual, used = fit(X, y, engine)
         say("undisturbed", plain, usual, used)
         pid, killed = next(iter(client.run(os.getpid).values())), []
