@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from kernelweave._fast.linadd import pack_places
 from kernelweave._fast.word_bounds import build_bounds, may_reach
-from kernelweave._fast.word_rows import build_rows, slide_run
-from kernelweave._fast.word_trie import CHUNK, sort_words
+from kernelweave._fast.word_rows import CHUNK, _slide, build_rows, slide_run
+from kernelweave._fast.word_trie import sort_words
 
 UNKNOWN = 255
 
@@ -65,28 +65,54 @@ def test_support_sequences_that_repeat_each_other(rng):
     """Words that more sequences share than a list may have, down to the last letter."""
     letters = np.repeat(drawn(rng, 14, 3), 7, axis=1)
     coef, beta, codes = rng.normal(size=21), rng.random((14, 6)), letters[:, 0].copy()
-    found = slid(build_rows(sort_words(letters, coef, beta), 2, 1 << 20), codes, 0, 1)
-    np.testing.assert_allclose(found, naive(letters, coef, beta, codes, [0]), rtol=1e-12)
+    rows = build_rows(sort_words(letters, coef, beta), 2, 1 << 20)
+    assert len(rows.rows) > 1
+    np.testing.assert_allclose(slid(rows, codes, 0, 1), naive(letters, coef, beta, codes, [0]), rtol=1e-12)
+
+
+def test_words_that_agree_in_more_letters_than_are_sorted(rng):
+    codes = drawn(rng, 60, 1)[:, 0]
+    letters = np.stack([codes[s : s + 40] for s in range(12)] * 3, axis=1)
+    letters[rng.random(letters.shape) < 0.02] ^= 1
+    coef, beta = rng.normal(size=36), rng.random((40, 25))
+    expected = naive(letters, coef, beta, codes, range(21))
+    for cap in (2, 100):
+        rows = build_rows(sort_words(letters, coef, beta), cap, 1 << 20)
+        np.testing.assert_allclose(slid(rows, codes, 0, 21), expected, rtol=1e-12, atol=1e-12 * np.abs(coef).sum())
 
 
 def test_fewer_rows_where_there_is_no_room_for_more(rng):
-    letters, coef, beta = drawn(rng, 12, 300), rng.normal(size=300), rng.random((12, 8))
-    codes = drawn(rng, 40, 1)[:, 0]
+    letters, coef, beta = np.repeat(drawn(rng, 12, 60), 5, axis=1), rng.normal(size=300), rng.random((12, 11))
+    codes = np.append(letters[:, 0], drawn(rng, 28, 1)[:, 0])
     many, few = (
         build_rows(sort_words(letters, coef, beta), 2, 1 << 20),
         build_rows(sort_words(letters, coef, beta), 2, 400),
     )
-    assert len(few.rows) <= 400 // few.rows.shape[1] < len(many.rows)
+    assert len(few.rows) <= 400 // 12 < len(many.rows)
     np.testing.assert_allclose(slid(few, codes, 0, 29), slid(many, codes, 0, 29), rtol=1e-12, atol=1e-12)
+
+
+def test_long_sequences_pass_in_chunks(rng):
+    """Words of one chunk are sorted; windows across two chunks are sums of both."""
+    letters, coef, beta = drawn(rng, 30, 300), rng.normal(size=300), rng.random((30, 9))
+    codes = drawn(rng, 20_000, 1)[:, 0]
+    rows = build_rows(sort_words(letters, coef, beta), 4, 1 << 20)
+    whole = slid(rows, codes, 0, 19_971)
+    for chunk in (1, 29, 30, 999, 19_970, 19_971, 20_000, 30_000):
+        out = np.zeros(19_971 if chunk > 100 else 200)
+        _slide(rows, pack_places(codes), 0, chunk, out)
+        np.testing.assert_array_equal(out, whole[: len(out)])
+    some = rng.integers(0, 19_971, 20)
+    np.testing.assert_allclose(whole[some], naive(letters, coef, beta, codes, some), rtol=1e-12, atol=1e-12)
 
 
 def test_the_same_bits_wherever_a_sequence_is_cut(rng):
     letters, coef, beta = drawn(rng, 30, 50, unknown=0.02), rng.normal(size=50), rng.random((30, 5))
-    codes = drawn(rng, 3 * CHUNK + 77, 1)[:, 0]
+    codes = drawn(rng, CHUNK + 77, 1)[:, 0]
     rows = build_rows(sort_words(letters, coef, beta), 4, 1 << 20)
     n = len(codes) - 29
     whole = slid(rows, codes, 0, n)
-    for first, last in ((0, 1), (5, CHUNK + 5), (CHUNK - 1, n), (2 * CHUNK, 2 * CHUNK + 1), (n - 3, n)):
+    for first, last in ((0, 1), (5, CHUNK + 5), (CHUNK - 1, n), (CHUNK // 2, CHUNK // 2 + 1), (n - 3, n)):
         np.testing.assert_array_equal(slid(rows, codes, first, last - first), whole[first:last])
 
 
@@ -123,10 +149,10 @@ def test_no_window_that_reaches_a_threshold_is_missed(seed, length, degree, cap,
 def test_bounds_are_close(rng):
     """Without lists, which may add something, only the rounding to 16 bits is between a bound and the score."""
     letters, coef, beta = drawn(rng, 20, 200), rng.normal(size=200), rng.random((20, 4))
-    codes = drawn(rng, 2 * CHUNK + 19, 1)[:, 0]
+    codes = drawn(rng, 2067, 1)[:, 0]
     words = sort_words(letters, coef, beta)
-    scores = slid(build_rows(words, 1, 1 << 20), codes, 0, 2 * CHUNK)
-    bounds, may = build_bounds(words, 0, 1 << 20), np.empty(2 * CHUNK, bool)
+    scores = slid(build_rows(words, 1, 1 << 20), codes, 0, 2048)
+    bounds, may = build_bounds(words, 0, 1 << 20), np.empty(2048, bool)
     for threshold in np.quantile(scores, (0.5, 0.9, 0.99)):
         may_reach(bounds, pack_places(codes), 0, threshold, may)
         assert may[scores >= threshold].all()

@@ -11,16 +11,15 @@ import numpy as np
 from ..sequences import SequenceSet
 from .tables import Words, add_up
 
-#: Words with one beginning that are compared one by one; where there are more, they get a row of all places. Measured
-#: on windows of 141 letters and 10,000 support sequences: a word takes as long as 11 places of a row in the cache.
+#: Words with one beginning that are compared one by one; where there are more, they get a trie with rows of all places.
 LISTED = 48
 #: The same where rows hold bounds of 16 bits, and nothing is compared.
 BOUNDED = 64
 #: Numbers in all rows, at most: for every letter of the support, and for any.
 ROW_NUMBERS, FEWEST_ROWS = 4, 1 << 20
 #: Random windows that show whether bounds pay, and the share of them that may reach a threshold at which they do not:
-#: one that may is looked up on its own, which takes six times as long as to score it beside its neighbours.
-TRIED, TOO_MANY = 8192, 0.12
+#: one that may is looked up on its own, which takes a dozen times as long as to score it beside its neighbours.
+TRIED, TOO_MANY = 8192, 0.06
 
 
 class Tables:
