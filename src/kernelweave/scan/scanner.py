@@ -265,10 +265,7 @@ class Scanner:
         codes = np.concatenate([stretch.codes for stretch in stretches]) if stretches else np.empty(0, np.uint8)
         chosen = np.concatenate(starts) if starts else np.empty(0, np.int64)
         parts = [self._strand(codes, chosen, strand) for strand in self.strands]
-        places = np.concatenate([where for where, _ in parts])
-        order = np.argsort(places, kind="stable")
-        places, scores = places[order], np.concatenate([values for _, values in parts])[order]
-        strands = np.repeat(list(self.strands), [len(where) for where, _ in parts])[order]
+        places, strands, scores = _merged(parts, list(self.strands))
         cuts = np.searchsorted(places, offsets)
         return [
             self._hits(stretch, places[a:b] - o, strands[a:b], scores[a:b])
@@ -304,6 +301,20 @@ class Scanner:
             kept = scores >= self.threshold
             starts, scores = starts[kept], scores[kept]
         return (end - starts[::-1], scores[::-1]) if strand == "-" else (starts, scores)
+
+
+def _merged(
+    parts: list[tuple[np.ndarray, np.ndarray]], strands: list[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places, strands and scores of all windows by rising place, from places and scores of every strand."""
+    first, *others = [places for places, _ in parts]
+    if all(np.array_equal(first, places) for places in others):  # nothing was left out, so nothing is to be sorted
+        scores = np.stack([values for _, values in parts], axis=1).ravel()
+        return np.repeat(first, len(parts)), np.tile(strands, len(first)), scores
+    places = np.concatenate([first, *others])
+    order = np.argsort(places, kind="stable")
+    named = np.repeat(strands, [len(where) for where, _ in parts])[order]
+    return places[order], named, np.concatenate([values for _, values in parts])[order]
 
 
 @dataclass(frozen=True)
