@@ -3,13 +3,14 @@
 import contextlib
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import naive_pairs as naive
-from kernelweave import ModelFormatError, load, save
+from kernelweave import GappedKmer, Gaussian, ModelFormatError, load, save
 from kernelweave.cli.app import cli
 from kernelweave.estimators.converted import from_gkm
 from kernelweave.io.gkm_pairs import read_pair
@@ -250,3 +251,40 @@ def test_damage_at_random_is_a_clear_error(tmp_path, rng):
             with contextlib.suppress(ModelFormatError):
                 assert len(read_pair(tmp_path / name).coef) > 0
         (tmp_path / name).write_bytes(whole)
+
+
+# -- another program -------------------------------------------------------------------------------------------------
+
+WITNESS = json.loads((Path(__file__).parents[1] / "data" / "gkmsvm_lite.json").read_text(encoding="ascii"))
+
+
+@pytest.mark.parametrize("entry", WITNESS["entries"], ids=lambda e: f"{e['kind']}-{e['length']}-{e['both']}")
+def test_values_of_another_program(entry, tmp_path):
+    """Kernels to 1e-9, and decision values of the same machine from a file of either kind, to six digits and more."""
+    X, coef, bias = WITNESS["sequences"], np.array(WITNESS["coef"]), WITNESS["bias"]
+    filter_ = KINDS[entry["kind"]][0]
+    most = None if filter_ == "gapped" else entry["d"]
+    kernel = GappedKmer(entry["length"], entry["k"], entry["both"], "dna", filter=filter_, max_mismatches=most)
+    rbf = entry["kind"] == "gkmrbf"
+    kernel = Gaussian(kernel, 2 * entry["gamma"]) if rbf else kernel.normalized()
+    np.testing.assert_allclose(kernel(X)[: len(entry["kernel"])], entry["kernel"], atol=1e-9)
+    given = {"L": entry["length"], "k": entry["k"], "include_rc": entry["both"], "gamma": entry["gamma"]}
+    given |= {} if most is None else {"d": most}
+    told = {"bias": bias, "kernel_type": entry["kind"], "kernel_params": given}
+    arrays = {"support_sequences": np.stack([one_hot(s) for s in X[:6]]), "coefficients": coef}
+    np.savez(tmp_path / "model.npz", metadata=np.void(json.dumps(told).encode()), **arrays)
+    np.testing.assert_allclose(from_gkm(tmp_path / "model.npz").decision_function(X), entry["values"], rtol=1e-8)
+    if not rbf:  # in the text of LS-GKM a Gaussian is one of the divided kernel
+        head = ["svm_type c_svc", f"kernel_type {entry['kind']}", f"L {entry['length']}", f"k {entry['k']}"]
+        head += [] if most is None else [f"d {most}"]
+        head += [
+            f"norc {int(not entry['both'])}",
+            "nr_class 2",
+            "total_sv 6",
+            f"rho {-bias}",
+            "label 1 -1",
+            "nr_sv 3 3",
+        ]
+        rows = [f"{a:.16g} {s}" for a, s in zip(coef, X[:6], strict=True)]
+        (tmp_path / "model.txt").write_text("\n".join([*head, "SV", *rows]) + "\n")
+        np.testing.assert_allclose(from_gkm(tmp_path / "model.txt").decision_function(X), entry["values"], rtol=1e-8)
