@@ -15,6 +15,7 @@ import numpy as np
 from ..cluster import columns_of, current_engine, engine
 from ..dual import DualState, Machine
 from ..errors import EngineError, EngineWarning, InputError
+from ..gram import worth_a_round
 from ..kernels import Kernel
 from ..mkl import Problem, Result, Step
 from ..norms import Fixed
@@ -121,9 +122,10 @@ class Listeners:
 
 
 def _warn_unused(kernel: Kernel, X: Views) -> None:
-    """Warn of samples that a cluster cannot see."""
-    found = current_engine()
-    if found is not None and found.name == "dask" and columns_of(kernel.terms(X), X, mapped=True) is None:
+    """Warn of samples that a cluster cannot see, where it does not look at many terms of them either."""
+    found, terms = current_engine(), kernel.terms(X)
+    many = worth_a_round(len(terms), len(X)) and all(leaf.reads == "numbers" for leaf in kernel.leaves())
+    if found is not None and found.name == "dask" and not many and columns_of(terms, X, mapped=True) is None:
         warnings.warn(
             "The cluster is not used for this fit: its samples are in memory here, and workers open files. Write "
             "sequences with .save(path), or `kernelweave convert`, and pass Shards.open(path).",
