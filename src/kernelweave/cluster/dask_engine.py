@@ -88,6 +88,11 @@ class DaskEngine(Engine):
     def n_threads(self) -> int:
         return max(1, sum((self._workers() or self._known).values()))
 
+    @property
+    def n_workers(self) -> int:
+        """How many workers there were at the last look."""
+        return len(self._known)
+
     def close(self) -> None:
         for one in self._owned:
             with suppress(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,8 @@ class Listeners:
     callbacks: Sequence[Callback] = ()
     engine: Any = None
     searched: bool = False
+    #: Hears how rounds of the engine stand.
+    rounds: Callable[[Any], None] | None = None
     keeper: Keeper | None = field(default=None, init=False)
     progress: FitProgress = field(init=False)
     #: The files that samples are mapped from.
@@ -68,7 +70,9 @@ class Listeners:
         given = nullcontext() if self.engine is None else engine(self.engine)
         try:
             with given:
-                yield
+                found = current_engine()
+                with nullcontext() if found is None else found.watched(self.rounds):
+                    yield
         except EngineError as error:
             if self.keeper is None or not self.keeper.problems:
                 raise
