@@ -8,6 +8,7 @@ Weighted degree kernel of degree 20 on windows of 141 letters, normalised, C = 1
     synthetic   as many windows from `make_splice_sites`; no files needed
     once        one fit on workers alone, for sizes that take minutes: once --rows 10000000
     numbers     a million generated rows of 20 numbers (or --rows), LowRank and Linear, squared hinge, likewise
+    terms       20,000 widths of sets of columns on 700 rows (--rows / 50 terms), looked at by threads and by workers
     lost        the fit on workers once more, one of them killed in the middle
     limit       two million rows of 100 numbers (twice --rows), Linear, on workers that may have 3/4 of their size each
 
@@ -116,10 +117,13 @@ def say_rounds(engine: Any) -> None:
         )
 
 
-def warm(X: Any, y: np.ndarray, engine: Any) -> None:
+def warm(X: Any, y: np.ndarray, engine: Any, make: Any) -> None:
     """Have every worker compile, or read, what the fit needs, and every shard in the memory of the system."""
     from kernelweave import NumberShards, Shards
 
+    if isinstance(X, np.ndarray):
+        fit(X, y, engine, make=make)
+        return
     if isinstance(X, NumberShards):
         some = NumberShards(X.paths[:1], rows=X.shape[0] // 64)
         fit(some, y[: len(some)], engine, make=on_numbers)
@@ -138,7 +142,7 @@ def compared(found: tuple[Any, np.ndarray] | None, make: Any = words) -> None:
     with workers() as client:
         engine = DaskEngine(client)
         for one in ("threads:2", engine):
-            warm(X, y, one)
+            warm(X, y, one, make)
         times, used = {}, {}
         for turn in range(TURNS):
             for one in ("threads:2", engine):
@@ -172,7 +176,7 @@ def warmed(X: Any, y: np.ndarray) -> Any:
 
     with workers() as client:
         engine = DaskEngine(client)
-        warm(X, y, engine)
+        warm(X, y, engine, words)
         engine.history.clear()
         yield client, engine
 
@@ -200,6 +204,18 @@ def number_shards(rows: int, columns: int = 20) -> tuple[Any, np.ndarray]:
 
 def part_numbers(rows: int) -> None:
     compared(number_shards(rows), on_numbers)
+
+
+def part_terms(rows: int) -> None:
+    from kernelweave import RBF, MKLClassifier
+    from kernelweave.kernels.base import add_all
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((700, 50))
+    y = np.sign(X[:, 0] * X[:, 1] + X[:, 2] + 0.3 * rng.standard_normal(700))
+    sets = [rng.choice(50, rng.integers(1, 6), replace=False).tolist() for _ in range(rows // 1_000)]
+    kernel = add_all([RBF(float(gamma)).on(columns) for columns in sets for gamma in np.logspace(-3, 2, 20)])
+    compared((X, y), lambda: MKLClassifier(kernel, C=1, tol=1e-2, n_jobs=WORKERS))
 
 
 def part_lost(rows: int) -> None:
@@ -250,6 +266,7 @@ PARTS = {
     "synthetic": part_synthetic,
     "once": part_once,
     "numbers": part_numbers,
+    "terms": part_terms,
     "lost": part_lost,
     "limit": part_limit,
 }

@@ -1,9 +1,10 @@
-"""Workers that die and stand still: python benchmarks/kill_workers.py [--kills 100] [--stops 30] [--seconds 900].
+"""Workers that die and stand still: python benchmarks/kill_workers.py [--kills 100] [--stops 30] [--seconds 360].
 
-Many short trainings on a scheduler and workers that are processes of their own. Meanwhile workers are killed (SIGKILL)
-or stopped (SIGSTOP, later SIGCONT) at random moments; most come back after a while, some are replaced only when few are
-left. Every fit has to end, with the same bits as the undisturbed one. In the end the scheduler is killed during a fit
-with a checkpoint: the fit ends with an error that names it, and goes on from there with a new cluster.
+Many short trainings, of words, of numbers and of many terms in turn, on a scheduler and workers that are processes of
+their own. Meanwhile workers are killed (SIGKILL) or stopped (SIGSTOP, later SIGCONT) at random moments, spread over the
+time that is given; most come back after a while, some are replaced only when few are left. Every fit has to end, with
+the same bits as the undisturbed one, and no file may be left. In the end the scheduler is killed during a fit with a
+checkpoint: the fit ends with an error that names it, and goes on from there with a new cluster.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +31,9 @@ import numpy as np
 #: Workers that there are to be, and at the least.
 WORKERS, FEWEST = 3, 1
 #: A fit that takes longer than this hangs.
-HANG = 180.0
+HANG = 120
+#: Fits that a soak has at the least.
+FITS = 60
 
 
 class Cluster:
@@ -65,16 +70,17 @@ class Cluster:
 
 
 class Chaos(threading.Thread):
-    """Kills and stops workers until so many of both are done."""
+    """Kills and stops workers until so many of both are done, in about so many seconds."""
 
-    def __init__(self, cluster: Cluster, kills: int, stops: int, seed: int) -> None:
+    def __init__(self, cluster: Cluster, kills: int, stops: int, seconds: float, seed: int) -> None:
         super().__init__(daemon=True)
+        self.rate = (kills + stops) / seconds
         self.cluster, self.left, self.rng = cluster, {"kill": kills, "stop": stops}, random.Random(seed)
         self.over = threading.Event()
 
     def run(self) -> None:
         """Do one thing after another."""
-        while any(self.left.values()) and not self.over.wait(self.rng.expovariate(1.0)):
+        while any(self.left.values()) and not self.over.wait(self.rng.expovariate(self.rate)):
             alive = self.cluster.alive()
             if len(alive) > FEWEST:
                 what = self.rng.choice([name for name, n in self.left.items() for _ in range(n)])
@@ -101,14 +107,53 @@ class Chaos(threading.Thread):
         threading.Timer(self.rng.uniform(1.0, 8.0), go_on).start()
 
 
-def model() -> Any:
-    """Return what is trained again and again."""
-    from kernelweave import MKLClassifier, Spectrum, WeightedDegree
+@dataclass
+class Training:
+    """What is trained again and again, and what comes out where nobody disturbs it."""
 
-    return MKLClassifier(WeightedDegree(degree=6) + Spectrum(k=3), C=1, dual="active_set")
+    name: str
+    model: Any
+    X: Any
+    y: np.ndarray
+    wanted: Any = None
+
+    def fit(self, **options: Any) -> Any:
+        """Train."""
+        from sklearn.base import clone
+
+        return clone(self.model).fit(self.X, self.y, **options)
 
 
-def soak(X: Any, y: np.ndarray, wanted: Any, folder: Path, given: Any) -> dict[str, Any]:
+def trainings(folder: Path) -> list[Training]:
+    """Return a training of words, one of numbers, and one of many terms, each of a second or so."""
+    from kernelweave import RBF, Linear, LowRank, MKLClassifier, NumberShards, Shards, Spectrum, WeightedDegree
+    from kernelweave.cluster import dask_engine
+    from kernelweave.datasets import make_splice_sites
+    from kernelweave.gram import looks
+    from kernelweave.kernels.base import add_all
+
+    dask_engine.SMALL, looks.WORTH = 1_000, 10**6  # small fits do what large ones do: tasks in files, looks in rounds
+    rng = np.random.default_rng(0)
+    X, y = make_splice_sites(2_000, window=60, positives=0.3, random_state=0)
+    shards = Shards(Shards.write(X, folder / "w.kwseq", 4).files, rows=250)
+    model = MKLClassifier(WeightedDegree(degree=6) + Spectrum(k=3), C=1, dual="active_set")
+    found = [Training("words", model, shards, y)]
+    numbers = rng.standard_normal((20_000, 6), dtype=np.float32)
+    for k, part in enumerate(np.split(numbers, 4)):
+        np.save(folder / f"x.{k}.npy", part)
+    y = numbers[:, 0] + numbers[:, 1] * numbers[:, 2] + rng.standard_normal(20_000) > 0
+    model = MKLClassifier(LowRank(RBF(0.1), rank=30) + Linear(), C=1, loss="squared_hinge")
+    found.append(Training("numbers", model, NumberShards.open(str(folder / "x.*.npy"), rows=2_500), y))
+    X = rng.standard_normal((300, 40))
+    y = np.sign(X[:, 3] * X[:, 4] + X[:, 5] + 0.3 * rng.standard_normal(300))
+    model = MKLClassifier(add_all([RBF(float(g)).on(c) for c in range(40) for g in np.logspace(-2, 1, 20)]), C=1)
+    found.append(Training("terms", model, X, y))
+    for one in found:
+        one.wanted = one.fit(engine="serial")
+    return found
+
+
+def soak(found: list[Training], folder: Path, given: Any) -> dict[str, Any]:
     """Train while workers die; return what was counted."""
     from distributed import Client
 
@@ -116,35 +161,56 @@ def soak(X: Any, y: np.ndarray, wanted: Any, folder: Path, given: Any) -> dict[s
 
     cluster = Cluster(folder)
     told: dict[str, Any] = {"fits": 0, "wrong": 0, "hangs": 0, "errors": [], "longest": 0.0}
+    told |= {one.name: 0 for one in found}
     try:
         with Client(scheduler_file=str(cluster.file), set_as_default=False) as client:
             client.wait_for_workers(WORKERS, timeout=120)
             parcels = folder / "parcels"
             parcels.mkdir()
-            engine = DaskEngine(client, patience=3.0, round_timeout=120.0, directory=parcels)
-            chaos, until = Chaos(cluster, given.kills, given.stops, given.seed), time.monotonic() + given.seconds
+            engine = DaskEngine(client, patience=2.0, round_timeout=60.0, directory=parcels)
+            for one in found:  # once each, so that workers have compiled what there is
+                one.fit(engine=engine)
+            chaos = Chaos(cluster, given.kills, given.stops, given.seconds, given.seed)
             chaos.start()
-            while chaos.is_alive() and time.monotonic() < until:
-                started = time.monotonic()
-                try:
-                    found = model().fit(X, y, engine=engine)
-                    told["wrong"] += not np.array_equal(found.dual_coef_, wanted.dual_coef_)
-                except Exception as error:
-                    told["errors"].append(f"{type(error).__name__}: {error}")
-                took = time.monotonic() - started
-                told["fits"], told["longest"] = told["fits"] + 1, max(told["longest"], took)
-                told["hangs"] += took > HANG
-            chaos.over.set()
-            chaos.join()
+            for one in cycle(found):
+                if not chaos.is_alive():
+                    break
+                _fit_disturbed(one, engine, told)
             told |= {"kills": given.kills - chaos.left["kill"], "stops": given.stops - chaos.left["stop"]}
             told["sent again"] = sum(one["sent"] - one["shards"] for one in engine.history)
+            told["rounds"] = len(engine.history)
             told["files left"] = len(list(parcels.iterdir()))
     finally:
         cluster.close()
     return told
 
 
-def scheduler_killed(X: Any, y: np.ndarray, wanted: Any, folder: Path) -> dict[str, Any]:
+def _fit_disturbed(one: Training, engine: Any, told: dict[str, Any]) -> None:
+    """Train once, and count what came of it."""
+    started = time.monotonic()
+    signal.alarm(HANG)
+    try:
+        found = one.fit(engine=engine)
+        told["wrong"] += not np.array_equal(found.dual_coef_, one.wanted.dual_coef_)
+    except Hangs:
+        told["hangs"] += 1
+    except Exception as error:
+        told["errors"].append(f"{one.name}: {type(error).__name__}: {error}")
+    finally:
+        signal.alarm(0)
+    told["fits"], told[one.name] = told["fits"] + 1, told[one.name] + 1
+    told["longest"] = max(told["longest"], round(time.monotonic() - started, 1))
+
+
+class Hangs(BaseException):
+    """A fit took too long."""
+
+
+def _hangs(*given: Any) -> None:
+    raise Hangs
+
+
+def scheduler_killed(one: Training, folder: Path) -> dict[str, Any]:
     """Kill the scheduler during a fit, and go on from the checkpoint with a new cluster."""
     from distributed import Client
 
@@ -163,7 +229,7 @@ def scheduler_killed(X: Any, y: np.ndarray, wanted: Any, folder: Path) -> dict[s
         client = Client(scheduler_file=str(cluster.file), set_as_default=False)
         started = time.monotonic()
         try:
-            model().fit(X, y, engine=DaskEngine(client, round_timeout=20.0), checkpoint=path, callback=kill)
+            one.fit(engine=DaskEngine(client, round_timeout=20.0), checkpoint=path, callback=kill)
         except EngineError as error:
             said = str(error)
         took = time.monotonic() - started
@@ -175,35 +241,34 @@ def scheduler_killed(X: Any, y: np.ndarray, wanted: Any, folder: Path) -> dict[s
     cluster = Cluster(folder / "again")
     try:
         with Client(scheduler_file=str(cluster.file), set_as_default=False) as client:
-            found = model().fit(X, y, engine=client, checkpoint=path)
+            found = one.fit(engine=client, checkpoint=path)
     finally:
         cluster.close()
+    wanted = one.wanted
     within = abs(found.objective_ - wanted.objective_) <= (found.gap_ + wanted.gap_) * wanted.objective_
     return {"error": said, "seconds": round(took, 1), "goes on, within the gap": bool(within)}
 
 
 def main() -> None:
-    """Make the data, train undisturbed, then disturbed."""
-    from kernelweave import Shards
-    from kernelweave.datasets import make_splice_sites
-
+    """Train undisturbed, then disturbed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--stops", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=900.0, help="end after this time, whatever was done")
+    parser.add_argument("--seconds", type=float, default=360.0, help="that all of them take, about")
+    parser.add_argument("--fits", type=int, default=FITS, help="how many fits there have to be")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    signal.signal(signal.SIGALRM, _hangs)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        X, y = make_splice_sites(4_000, window=60, positives=0.3, random_state=0)
-        shards = Shards(Shards.write(X, folder / "w.kwseq", 4).files, rows=500)
-        wanted = model().fit(shards, y, engine="serial")
-        told = soak(shards, y, wanted, folder, given)
-        print(json.dumps(told, indent=1))
-        last = scheduler_killed(shards, y, wanted, folder)
+        found = trainings(folder)
+        told = soak(found, folder, given)
+        print(json.dumps(told, indent=1), flush=True)
+        last = scheduler_killed(found[0], folder)
         print(json.dumps({"scheduler killed": last}, indent=1))
-    fine = not (told["wrong"] or told["hangs"] or told["errors"] or told["files left"])
+    fine = not (told["wrong"] or told["hangs"] or told["errors"] or told["files left"]) and told["fits"] >= given.fits
     sys.exit(0 if fine and last["goes on, within the gap"] and "checkpoint" in last["error"] else 1)
 
 

@@ -14,6 +14,8 @@ import numpy as np
 LONG = 90.0
 #: On a machine that is busy, a worker takes a while to come back; the cluster is not to take it for lost.
 CONFIG = {"distributed.deploy.lost-worker-timeout": "1h"}
+#: A worker that stands still is given up after so many seconds here, instead of a minute.
+SOON = {"patience": 2.0, "round_timeout": 60.0}
 
 
 @contextmanager
@@ -92,3 +94,29 @@ class Hungry:
             taken.append(np.ones(1 << 21))  # 16 MB
             time.sleep(0.01)
         return len(taken)
+
+
+def is_same(found, wanted):
+    """The same bits: whatever happened, every shard gave its one answer."""
+    assert np.array_equal(found.dual_coef_, wanted.dual_coef_)
+    assert found.objective_ == wanted.objective_
+    assert found.gap_ == wanted.gap_
+    return True
+
+
+@dataclass
+class Once:
+    """A callback of a fit that does something once, when some rounds are over and others are still to come."""
+
+    engine: object
+    action: object
+    rounds: int = 0
+
+    def __call__(self, entry):
+        if not self.rounds:
+            self.action()
+            self.rounds = len(self.engine.history)
+
+    @property
+    def was_in_the_middle(self):
+        return 0 < self.rounds < len(self.engine.history)

@@ -1,13 +1,17 @@
 """FitProgress: callbacks hear of long fits often enough, and what they hear is true."""
 
+import io
 import math
 import re
+import sys
 
 import numpy as np
 import pytest
 
-from kernelweave import RBF, Linear, MKLClassifier, MKLOneClass, MKLRegressor, progress
-from kernelweave.progress import FitProgress, printer, seconds_left
+from kernelweave import RBF, Linear, MKLClassifier, MKLOneClass, MKLRegressor, Shards, Spectrum, progress
+from kernelweave.cluster.base import RoundState
+from kernelweave.datasets import make_splice_sites
+from kernelweave.progress import FitProgress, printer, round_printer, seconds_left
 
 KERNEL = RBF(0.2) + Linear() + RBF(2.0)
 KEYS = {"iteration", "inside", "upper", "lower", "gap", "active", "support", "seconds", "seconds_left"}
@@ -164,6 +168,42 @@ def test_long_iterations_get_a_line_now_and_then(capsys):
 
 def test_verbose_zero_is_nobody():
     assert printer(0) is None
+    assert round_printer(0) is None
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_rounds_have_one_line_on_a_terminal_which_is_gone_after_them(clock, monkeypatch):
+    assert round_printer(1) is None, "this is no terminal"
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    write = round_printer(1)
+    for done in range(5):
+        write(RoundState(7, done, 4, 2, 1_500_000))
+        clock[0] += 0.2  # told every 0.3 seconds, and when it is over
+    lines = sys.stderr.getvalue().split("\r\x1b[2K")
+    assert lines == [
+        "",
+        "round 7: 0 of 4 answered, 2 workers, 1.5 MB sent",
+        "round 7: 2 of 4 answered, 2 workers, 1.5 MB sent",
+        "",
+    ]
+
+
+def test_verbose_shows_the_rounds_of_an_engine_between_its_lines(monkeypatch, tmp_path):
+    X, y = make_splice_sites(300, window=60, positives=0.4, random_state=0)
+    shards = Shards.write(X, tmp_path / "w.kwseq", 3)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    MKLClassifier(Spectrum(k=3), C=1, verbose=1).fit(shards, y, engine="serial")
+    said = sys.stderr.getvalue()
+    assert "round 1: 1 of 3 answered\r\x1b[2K" in said
+    shown = [line.rsplit("\r\x1b[2K", 1)[-1] for line in said.split("\n")]  # what is left on the terminal
+    shown = [line for line in shown if not line.startswith("compiling")]
+    assert shown[0].split() == ["iteration", "upper", "lower", "gap", "seconds"]
+    assert not any("round" in line for line in shown)
 
 
 def test_compiling_and_steps_are_told_on_one_clock():

@@ -161,3 +161,22 @@ def printer(verbose: int) -> Callback | None:
         )
 
     return write
+
+
+def round_printer(verbose: int) -> Callable[[Any], None] | None:
+    """Return what keeps one line on a terminal about the round that runs, or None: for verbose=0, and for files.
+
+    The line is gone when the round is over, so that nothing is left of it between two iterations.
+    """
+    if not verbose or not sys.stderr.isatty():
+        return None
+    told = -math.inf
+
+    def write(state: Any) -> None:
+        nonlocal told
+        now, over = time.monotonic(), state.done == state.parts
+        if over or now - told >= EVERY:
+            told = now
+            print(f"\r\x1b[2K{'' if over else state}", end="", file=sys.stderr, flush=True)
+
+    return write

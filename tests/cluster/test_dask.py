@@ -5,7 +5,6 @@ import os
 import threading
 import time
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -25,12 +24,10 @@ pytest.importorskip("distributed")
 
 import dask
 
-from local_cluster import LONG, Greedy, Hungry, two_workers
+from local_cluster import LONG, SOON, Greedy, Hungry, Once, is_same, two_workers
 
 KERNEL = WeightedDegree(degree=5) + Spectrum(k=3)
 FIT = {"kernel": KERNEL, "C": 1, "dual": "active_set", "tol": 1e-3}
-#: A worker that stands still is given up after so many seconds here, instead of a minute.
-SOON = {"patience": 2.0, "round_timeout": 60.0}
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +37,6 @@ def data(tmp_path_factory):
     shards = Shards(Shards.write(X, path, 2).files, rows=200)
     model = MKLClassifier(**FIT).fit(shards, y, engine="serial")
     return shards, y, model
-
-
-def is_same(found, wanted):
-    """The same bits: whatever happened, every shard gave its one answer."""
-    assert np.array_equal(found.dual_coef_, wanted.dual_coef_)
-    assert found.objective_ == wanted.objective_
-    assert found.gap_ == wanted.gap_
-    return True
 
 
 def test_rows_1_2_4_7_the_suite_for_engines(client, workers):
@@ -73,24 +62,6 @@ def test_numbers_are_the_same_bits_on_any_engine(client, workers, tmp_path):
         MKLClassifier(Linear(), C=1, loss="logistic").fit(shards, y, engine=engine) for engine in ("serial", client)
     )
     assert is_same(two, one)
-
-
-@dataclass
-class Once:
-    """A callback of a fit that does something once, when some rounds are over and others are still to come."""
-
-    engine: DaskEngine
-    action: object
-    rounds: int = 0
-
-    def __call__(self, entry):
-        if not self.rounds:
-            self.action()
-            self.rounds = len(self.engine.history)
-
-    @property
-    def was_in_the_middle(self):
-        return 0 < self.rounds < len(self.engine.history)
 
 
 def fit(engine, data, action, **options):

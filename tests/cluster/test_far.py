@@ -1,7 +1,5 @@
 """A master that cannot open the files of its samples: the workers describe them, and send the rows that it needs."""
 
-import builtins
-import os
 import pickle
 
 import numpy as np
@@ -17,20 +15,6 @@ from kernelweave.gram import sharded
 from kernelweave.sequences import as_sequences
 
 FIT = {"kernel": WeightedDegree(degree=5) + Spectrum(k=3), "C": 1, "dual": "active_set", "tol": 1e-3}
-
-
-@pytest.fixture
-def hide(monkeypatch):
-    """Return a function that hides a folder from this process: no file in it can be opened any more."""
-    hidden, plain = [], builtins.open
-
-    def refuse(file, *args, **kwargs):
-        if not isinstance(file, int) and any(os.path.abspath(file).startswith(folder) for folder in hidden):
-            raise FileNotFoundError(2, "No such file or directory", os.fspath(file))
-        return plain(file, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "open", refuse)
-    return lambda folder: hidden.append(os.fspath(folder))
 
 
 def same_bits(found, wanted):

@@ -8,6 +8,7 @@ import pytest
 from kernelweave import RBF, InputError, Linear, LowRank, MKLClassifier, MKLRegressor
 from kernelweave.cluster import NumberShards, Serial, cut
 from kernelweave.gram import DenseFeatureGram, Room
+from kernelweave.gram.embedding import Embedding, Factor, Vectors
 from kernelweave.gram.sharded_embedding import ShardedEmbedding
 from kernelweave.kernels.low_rank import with_landmarks
 from kernelweave.testing import check_gram
@@ -104,6 +105,26 @@ def test_a_fit_is_the_same_as_in_memory(name, matrices):
     assert found.converged_
     assert abs(found.objective_ - plain.objective_) <= (found.gap_ + plain.gap_) * plain.objective_ + 1e-9
     np.testing.assert_allclose(found.predict(shards), found.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("share", [np.ones(31), np.linspace(0.0, 2.0, 31)], ids=["same", "others"])
+@pytest.mark.parametrize("kind", ["double", "single", "shards", "factor"])
+def test_moments_are_the_sums_that_they_say(matrices, share, kind):
+    X, shards, _ = matrices["few"]
+    terms, slope = (Linear().on([0, 2]), 2.0 * Linear()), np.random.default_rng(1).normal(size=31)
+    views, roots = as_views(X), np.sqrt([1.0, 1.0, 3.0, 3.0, 3.0, 3.0])
+    if kind == "shards":
+        embedding = ShardedEmbedding(terms, as_views(shards), cut({None: shards}, 1), Serial())
+    else:
+        embedding = Embedding(terms, views, np.float32 if kind == "single" else np.float64)
+    table = np.hstack([np.sqrt(2.0) ** k * A for k, A in enumerate((X[:, [0, 2]], X))]).astype(np.float64)
+    Z = (table - embedding.middle) * roots
+    vectors = Vectors(embedding, roots)
+    if kind == "factor":
+        vectors = Factor(Z)
+    found, rtol = vectors.moments(slope, share), 1e-6 if kind == "single" else 1e-12
+    for one, wanted in zip(found, (Z.T @ slope, Z.T @ share, Z.T @ (share[:, None] * Z)), strict=True):
+        np.testing.assert_allclose(one, wanted, rtol=rtol, atol=100 * rtol)
 
 
 def test_rows_that_were_changed_are_refused(matrices, tmp_path):

@@ -16,6 +16,7 @@ from ..clock import limited
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
     from rich.table import Table
 
 #: Without a terminal nothing is folded: a program may read the lines.
@@ -177,7 +178,27 @@ def gap_bar(tol: float) -> Iterator[Callable[[dict[str, Any]], None] | None]:
             text = f"Step {entry['iteration']}, gap {gap:.1e} of {tol:.0e}{tail}"
             shown.update(task, completed=min(max(done, 0.0), 1.0), description=text)
 
-        yield update
+        with round_bar(shown):
+            yield update
+
+
+@contextmanager
+def round_bar(shown: Progress) -> Iterator[None]:
+    """Show how the rounds of the engine in use stand, as a line below others."""
+    from ..cluster import current_engine
+
+    found = current_engine()
+    if found is None:
+        yield
+        return
+    line = shown.add_task("", total=None, visible=False)
+
+    def update(state: Any) -> None:
+        text = str(state)
+        shown.update(line, completed=state.done, total=state.parts, description=text.capitalize(), visible=True)
+
+    with found.watched(update):
+        yield
 
 
 @contextmanager

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from .. import clock
 from ..errors import EngineError, InputError, MemoryBudgetError, TimeLimitError
+from ..memory import readable
 from ..parallel import count_jobs
 from .part import Part
 
@@ -19,6 +21,38 @@ from .part import Part
 Task = Callable[[Any], Any]
 #: Is told the number of a part, and its answer, as answers come in; in the thread that asked for the round.
 Told = Callable[[int, Any], None]
+
+
+@dataclass(frozen=True)
+class RoundState:
+    """How a round stands: for people who wait for it.
+
+    Attributes
+    ----------
+    number : int
+        Of the round, among all of its engine.
+    done, parts : int
+    workers : int
+        Those that are alive; 0 where there are only threads of this process.
+    sent : int
+        Bytes of tasks that went to workers.
+    """
+
+    number: int
+    done: int
+    parts: int
+    workers: int = 0
+    sent: int = 0
+
+    def __str__(self) -> str:
+        """Print it as one line."""
+        text = f"round {self.number}: {self.done} of {self.parts} answered"
+        there = f", {self.workers} worker{'s' * (self.workers != 1)}, {readable(self.sent)} sent"
+        return text + there * (self.workers > 0)
+
+
+#: Hears how a round stands, when it begins and after every answer.
+Watch = Callable[[RoundState], None]
 
 
 class Engine:
@@ -30,6 +64,7 @@ class Engine:
     """
 
     name = "engine"
+    _watch: Watch | None = None
 
     def __init__(self) -> None:
         self._versions = count(1)
@@ -60,6 +95,21 @@ class Engine:
         """
         raise NotImplementedError
 
+    @contextmanager
+    def watched(self, watch: Watch | None) -> Iterator[None]:
+        """Have somebody hear how rounds stand; None changes nothing."""
+        before = self._watch
+        self._watch = watch or before
+        try:
+            yield
+        finally:
+            self._watch = before
+
+    def tell(self, state: RoundState) -> None:
+        """Say how a round stands; engines call this."""
+        if self._watch is not None:
+            self._watch(state)
+
     def close(self) -> None:
         """Let go of what the engine itself has started."""
 
@@ -77,6 +127,7 @@ class Serial(Engine):
         for number, part in enumerate(parts):
             clock.check()
             found.append(_answered(task, part, "this process"))
+            self.tell(RoundState(version, number + 1, len(parts)))
             if told is not None:
                 told(number, found[-1])
         return found
@@ -115,8 +166,9 @@ class Threads(Engine):
             futures: dict[Future, int] = {
                 pool.submit(copy_context().run, timed, part): number for number, part in enumerate(parts)
             }
-            for future in as_completed(futures):
+            for done, future in enumerate(as_completed(futures), 1):
                 answer = future.result()
+                self.tell(RoundState(version, done, len(parts)))
                 if told is not None:
                     told(futures[future], answer)
         except BaseException:

@@ -8,6 +8,7 @@ import os
 import time
 import uuid
 import warnings
+import weakref
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -74,6 +75,8 @@ class DaskEngine(Engine):
         self._run = uuid.uuid4().hex[:12]
         self._known: dict[str, int] = {}
         self._having: dict[str, set[str]] = {}
+        #: The task that was packed last, weakly, with its bytes and their name.
+        self._last: tuple[Any, bytes, str] | None = None
         #: Workers that were late, until they answer.
         self._suspects: set[str] = set()
         #: The last rounds: what was asked, of how many shards, bytes of the task, how often it was sent, how often of
@@ -84,6 +87,11 @@ class DaskEngine(Engine):
     @property
     def n_threads(self) -> int:
         return max(1, sum((self._workers() or self._known).values()))
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers there were at the last look."""
+        return len(self._known)
 
     def close(self) -> None:
         for one in self._owned:
@@ -148,14 +156,22 @@ class DaskEngine(Engine):
 
     def parcel(self, task: Task, version: int) -> Parcel:
         """Return a task, packed: in a file where it is large and there is a folder that all machines see."""
-        content = packed(task)
-        digest = digest_of_task(content)
+        content, digest = self._packed(task)
         if len(content) <= SMALL or self.directory is None:
             return Parcel(digest, len(content), content)
         path = os.path.join(self.directory, f"kernelweave-{self._run}-{version}.task")
         with AtomicFile(path) as out:
             out.file.write(content)
         return Parcel(digest, len(content), None, path)
+
+    def _packed(self, task: Task) -> tuple[bytes, str]:
+        """Return a task as bytes, and their name; the last is kept, for the next rounds of the same task."""
+        known = self._last
+        if known is None or known[0]() is not task:
+            content = packed(task)
+            known = _weak(task), content, digest_of_task(content)
+            self._last = known
+        return known[1], known[2]
 
     @property
     def version(self) -> str:
@@ -172,6 +188,14 @@ class DaskEngine(Engine):
     def key(self, ask: Ask) -> str:
         """Return the name of a try, which Dask has never seen: of the run, the round, the shard and the try."""
         return f"kernelweave-{self._run}-{ask.version}-{ask.number}-{ask.attempt}"
+
+
+def _weak(task: Task) -> Any:
+    """Return what gives a task as long as it lives; nothing for those that know no weak references."""
+    try:
+        return weakref.ref(task)
+    except TypeError:
+        return lambda: None
 
 
 def _warn_open(address: str) -> None:

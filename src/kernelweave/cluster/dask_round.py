@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import clock
 from ..errors import EngineError, InputError
-from .base import Task, Told, failed_task
+from .base import RoundState, Task, Told, failed_task
 from .part import Part
 from .rounds import Ask, Round, place
 from .work import Answer, Parcel, answer
@@ -64,6 +64,7 @@ class DaskRound:
         """Return all answers."""
         try:
             self._send_all(range(len(self.parts)))
+            self._tell()
             while not self.round.done:
                 clock.check()
                 try:
@@ -80,6 +81,11 @@ class DaskRound:
             return self.answers
         finally:
             self._drop()
+
+    def _tell(self) -> None:
+        """Say how the round stands."""
+        done, sent = len(self.parts) - len(self.round.open), self.n_whole * self.n_bytes
+        self.engine.tell(RoundState(self.round.version, done, len(self.parts), self.engine.n_workers, sent))
 
     def _drop(self) -> None:
         """Have nobody work on this round any more, and leave no file behind."""
@@ -166,6 +172,7 @@ class DaskRound:
             self.engine.trust(worker)
             self.alone_since = None
             self.answers[ask.number] = found.value
+            self._tell()
             if self.told is not None:
                 self.told(ask.number, found.value)
 
@@ -220,6 +227,7 @@ class DaskRound:
         self.engine.check_scheduler()
         unasked = [number for number, (attempt, _) in self.round.open.items() if attempt == 0]
         workers, paused = self.engine.usable(), self.engine.paused()
+        self._tell()
         if not set(workers) - paused:
             self.alone_since = self.alone_since or now
             if now - self.alone_since > self.engine.round_timeout:

@@ -39,8 +39,8 @@ class Samples(Protocol):
     def sums(self, coef: np.ndarray) -> np.ndarray:
         """Return Σ_i coef_i z_i: (size,), or (size, k) for coef of shape (n, k)."""
 
-    def second(self, share: np.ndarray) -> np.ndarray:
-        """Return Σ_i share_i z_i z_i'."""
+    def moments(self, slope: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return Σ_i slope_i z_i, Σ_i share_i z_i and Σ_i share_i z_i z_i', in one pass."""
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,13 @@ def newton_step(machine: Machine, Z: Any, w: np.ndarray, f: np.ndarray, b: float
     """Return where a step leads to from the normal w, with f = z·w and any intercept b."""
     slope, curvature = slope_and_curvature(machine, f + b)
     total, off = float(curvature.sum()), float(slope.sum())
-    mean, steep = Z.sums(np.column_stack([curvature / total, slope])).T
+    if Z.size <= MAX_FACTORED:
+        steep, mean, second = Z.moments(slope, curvature)
+    else:
+        (steep, mean), second = Z.sums(np.column_stack([slope, curvature])).T, None
+    mean = mean / total
     gradient = w + steep - mean * off  # the best change of b for a change d of w is −mean·d − its own slope
-    d = _direction(Z, curvature, mean, total, gradient)
+    d = _direction(Z, curvature, mean, second, gradient)
     if d is None:
         return Moved(w, f, b, 0.0, _coef(machine, f, b))
     df, db = Z.times(d), -float(mean @ d) - off / total
@@ -190,14 +194,17 @@ def slope_and_curvature(machine: Machine, f: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _direction(
-    Z: Samples, curvature: np.ndarray, mean: np.ndarray, total: float, gradient: np.ndarray
+    Z: Samples, curvature: np.ndarray, mean: np.ndarray, second: np.ndarray | None, gradient: np.ndarray
 ) -> np.ndarray | None:
-    """Return −H⁻¹ gradient with H = I + Σ_i curvature_i (z_i − mean)(z_i − mean)'; None where rounding leaves none."""
+    """Return −H⁻¹ gradient with H = I + Σ_i curvature_i (z_i − mean)(z_i − mean)'; None where rounding leaves none.
+
+    `second` is Σ_i curvature_i z_i z_i'; without it, products do.
+    """
     size = len(gradient)
     if size == 0:
         return None
-    if size <= MAX_FACTORED:
-        H = Z.second(curvature) - np.outer(mean, mean) * total
+    if second is not None:
+        H = second - np.outer(mean, mean) * float(curvature.sum())
         H.flat[:: size + 1] += 1.0
         factor, failed = lapack.dpotrf(H, lower=1, clean=0)
         return None if failed else np.asarray(-lapack.dpotrs(factor, gradient, lower=1)[0])

@@ -27,7 +27,7 @@ from ..memory import budget_bytes
 from ..mkl import Problem, Result, as_solver, run
 from ..norms import Fixed, Polyhedral, WeightNorm
 from ..parallel import blas_threads, count_jobs
-from ..progress import Callback, printer, relative_gap
+from ..progress import Callback, printer, relative_gap, round_printer
 from ..validation import check_positive, check_X, warn_scales
 from ..views import Views, as_views
 from .chosen import Choosing, grouped, with_choice
@@ -77,7 +77,7 @@ class BaseMKL(Searching, Choosing, BaseEstimator):
     def _listeners(self, checkpoint: Any, callback: Callback | None, engine: Any) -> Listeners:
         """Return what goes on beside a fit."""
         callbacks = [told for told in (printer(self.verbose), callback) if told is not None]
-        return Listeners(checkpoint, callbacks, engine, self._searches())
+        return Listeners(checkpoint, callbacks, engine, self._searches(), round_printer(self.verbose))
 
     def _loss(self) -> Loss:
         raise NotImplementedError

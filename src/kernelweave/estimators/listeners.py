@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 from ..cluster import columns_of, current_engine, engine
 from ..dual import DualState, Machine
 from ..errors import EngineError, EngineWarning, InputError
+from ..gram import worth_a_round
 from ..kernels import Kernel
 from ..mkl import Problem, Result, Step
 from ..norms import Fixed
@@ -48,6 +49,8 @@ class Listeners:
     callbacks: Sequence[Callback] = ()
     engine: Any = None
     searched: bool = False
+    #: Hears how rounds of the engine stand.
+    rounds: Callable[[Any], None] | None = None
     keeper: Keeper | None = field(default=None, init=False)
     progress: FitProgress = field(init=False)
     #: The files that samples are mapped from.
@@ -67,7 +70,9 @@ class Listeners:
         given = nullcontext() if self.engine is None else engine(self.engine)
         try:
             with given:
-                yield
+                found = current_engine()
+                with nullcontext() if found is None else found.watched(self.rounds):
+                    yield
         except EngineError as error:
             if self.keeper is None or not self.keeper.problems:
                 raise
@@ -121,9 +126,10 @@ class Listeners:
 
 
 def _warn_unused(kernel: Kernel, X: Views) -> None:
-    """Warn of samples that a cluster cannot see."""
-    found = current_engine()
-    if found is not None and found.name == "dask" and columns_of(kernel.terms(X), X, mapped=True) is None:
+    """Warn of samples that a cluster cannot see, where it does not look at many terms of them either."""
+    found, terms = current_engine(), kernel.terms(X)
+    many = worth_a_round(len(terms), len(X)) and all(leaf.reads == "numbers" for leaf in kernel.leaves())
+    if found is not None and found.name == "dask" and not many and columns_of(terms, X, mapped=True) is None:
         warnings.warn(
             "The cluster is not used for this fit: its samples are in memory here, and workers open files. Write "
             "sequences with .save(path), or `kernelweave convert`, and pass Shards.open(path).",

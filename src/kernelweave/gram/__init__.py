@@ -19,6 +19,7 @@ from .dense_features import DenseFeatureGram
 from .diagonal import DiagonalGram
 from .features import FeatureGram
 from .linadd import LinaddGram
+from .looks import worth_a_round
 from .offer import SPARE_BYTES, WORKING_SET, Bytes, Held, Needs, Offer, Room, n_active
 from .plan import Plan, unheld
 from .sharded import ShardedGram, sharded_values
@@ -112,4 +113,5 @@ __all__ = [
     "n_active",
     "plan",
     "sharded_values",
+    "worth_a_round",
 ]

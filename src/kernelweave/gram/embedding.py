@@ -72,9 +72,10 @@ class Vectors:
         added = self.embedding.middle[used] if whole else 0.0
         return (self.embedding.table[:, used] + added) * self.roots[used]
 
-    def second(self, share: np.ndarray) -> np.ndarray:
-        """Return Σ_i share_i z_i z_i', (size, size)."""
-        return self.embedding.second(share) * np.outer(self.roots, self.roots)
+    def moments(self, slope: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return Σ_i slope_i z_i, Σ_i share_i z_i and Σ_i share_i z_i z_i', for share ≥ 0."""
+        sums, second = self.embedding.moments(np.column_stack([slope, share]))
+        return self.roots * sums[:, 0], self.roots * sums[:, 1], second * np.outer(self.roots, self.roots)
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,9 @@ class Factor:
         """Return Σ_i coef_i z_i."""
         return self.Z.T @ coef
 
-    def second(self, share: np.ndarray) -> np.ndarray:
-        """Return Σ_i share_i z_i z_i'."""
-        return (self.Z * share[:, None]).T @ self.Z
+    def moments(self, slope: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return Σ_i slope_i z_i, Σ_i share_i z_i and Σ_i share_i z_i z_i'."""
+        return self.Z.T @ slope, self.Z.T @ share, (self.Z * share[:, None]).T @ self.Z
 
 
 def _times(values: np.ndarray, factors: np.ndarray | None) -> np.ndarray:
@@ -265,13 +266,21 @@ class Embedding:
         for_blocks(look_up, len(table), self.block, self.n_jobs)
         return out + self.middle @ vectors if whole else out
 
+    def moments(self, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return Σ_i c_i φ_i of both columns, (size, 2), and `second` of the last; φ less its middle."""
+        return self.normals(both, whole=False), self.second(both[:, 1])
+
     def second(self, share: np.ndarray) -> np.ndarray:
         """Return Σ_i share_i φ_i φ_i' with φ less its middle, (size, size), for share ≥ 0."""
         table, total, first = self.table, np.zeros((self.size, self.size), order="F"), share[0] if len(share) else 0.0
         roots = None if (share == first).all() else np.sqrt(share)[:, None]
-        for part in blocks(len(table), max(1, NEAR_NUMBERS // max(1, self.size))):
-            some = table[part].astype(np.float64, copy=False)
-            some = some if roots is None else some * roots[part]
+        rows = max(1, NEAR_NUMBERS // max(1, self.size))
+        # one piece of memory for all: a process that gives it back at once, as workers do, waits for it anew each time
+        kept = np.empty((rows, self.size))
+        for part in blocks(len(table), rows):
+            some = table[part]
+            if roots is not None or some.dtype != np.float64:
+                some = np.multiply(some, 1.0 if roots is None else roots[part], out=kept[: len(some)])
             total = blas.dsyrk(1.0, some.T, beta=1.0, c=total, overwrite_c=1)
         total *= first if roots is None else 1.0
         return np.triu(total) + np.triu(total, 1).T

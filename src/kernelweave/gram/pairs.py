@@ -146,10 +146,13 @@ def formed(terms: Sequence[Kernel], X: Views) -> list[list[Formed] | None]:
 
 def in_bursts(work: Callable[[slice], None], n: int, cost: float, n_jobs: int, multiple: int = 4) -> None:
     """Call work(rows) for blocks of n rows that cost so much each, on threads."""
-    # the same blocks for any number of threads: sums over blocks are then the same, too
+    for_blocks(work, n, burst_rows(n, cost, multiple), n_jobs)
+
+
+def burst_rows(n: int, cost: float, multiple: int = 4) -> int:
+    """Return the rows of a block: the same for any number of threads, and so are sums over blocks."""
     least = max(-(-n // PARTS), int(WORTH / max(1.0, cost)))
-    size = multiple * max(1, min(int(BURST / max(1.0, cost)), least) // multiple)
-    for_blocks(work, n, size, n_jobs)
+    return multiple * max(1, min(int(BURST / max(1.0, cost)), least) // multiple)
 
 
 def fill_each(terms: Sequence[Kernel], X: Views, stack: np.ndarray, n_jobs: int) -> list[int]:

@@ -28,7 +28,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class TableTask:
-    """One product of the table of a shard: "sums", "times", "second" or "squares" of `Embedding`."""
+    """One product of the table of a shard: "sums", "times", "moments" or "squares" of `Embedding`."""
 
     #: The name of terms and middle: of what is in them.
     key: str
@@ -38,7 +38,7 @@ class TableTask:
     whole: bool = True
     vectors: np.ndarray | None = None
 
-    def __call__(self, shard: Shard) -> np.ndarray:
+    def __call__(self, shard: Shard) -> Any:
         one, given = self._embedding(shard), shard.values
         if self.what == "times":
             assert self.vectors is not None
@@ -46,7 +46,7 @@ class TableTask:
         if self.what == "squares":
             return one.squares(self.whole)
         assert given is not None
-        return one.second(given) if self.what == "second" else one.normals(given, self.whole)
+        return one.moments(given) if self.what == "moments" else one.normals(given, self.whole)
 
     def _embedding(self, shard: Shard) -> Embedding:
         """Return the table of a shard; those used last are kept. A cold process makes it again."""
@@ -82,7 +82,7 @@ class ShardedEmbedding(Embedding):
     def nbytes(self) -> int:
         return 0
 
-    def _round(self, what: str, shards: Sequence[Shard], **given: Any) -> list[np.ndarray]:
+    def _round(self, what: str, shards: Sequence[Shard], **given: Any) -> list[Any]:
         if not self._key:
             content = pickle.dumps((self.terms, self.middle), pickle.HIGHEST_PROTOCOL)
             self._key = hashlib.blake2b(content, digest_size=16).hexdigest()
@@ -108,9 +108,12 @@ class ShardedEmbedding(Embedding):
     def times(self, vectors: np.ndarray, whole: bool = True) -> np.ndarray:
         return np.concatenate(self._round("times", self.shards, vectors=vectors, whole=whole))
 
-    def second(self, share: np.ndarray) -> np.ndarray:
-        found = self._round("second", self._with(share))
-        return np.sum(found, axis=0) if found else np.zeros((self.size, self.size))
+    def moments(self, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = self._round("moments", self._with(both))
+        size = self.size
+        if not found:
+            return np.zeros((size, both.shape[1])), np.zeros((size, size))
+        return np.sum([sums for sums, _ in found], axis=0), np.sum([second for _, second in found], axis=0)
 
     def squares(self, whole: bool = True) -> np.ndarray:
         return np.concatenate(self._round("squares", self.shards, whole=whole), axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..parallel import for_blocks
 from ..views import Views
 from .base import Gram, apply_each_at, finite, support_of
 from .dense import DenseGram
+from .looks import TermQuads, look_engine, term_quads, terms_quads
 from .offer import STREAMED, Bytes, Held, Offer, Room
 
 #: Matrices beside those that are held and those on every thread: the sum of the active terms, and a part of it.
@@ -41,10 +42,15 @@ class StreamedGram(Gram):
         cache_bytes: int = 2**28,
         n_jobs: int = 1,
         factors: np.ndarray | None = None,
+        look: TermQuads | None = None,
     ) -> None:
         super().__init__(terms, X, factors)
         self.cache_bytes = cache_bytes
         self.n_jobs = n_jobs
+        #: The task of a look at all terms; one for all grams of the same terms, since it travels once.
+        self.look = TermQuads(X, self.terms) if look is None else look
+        #: Whether an engine may look at them: not at a few that are looked at often, nor at matrices, which are large.
+        self.whole = not any(term.stored for term in self.terms)
         self._held: OrderedDict[int, np.ndarray] = OrderedDict()
 
     held = Held(coordinates=frozenset(), streams=True)
@@ -66,12 +72,16 @@ class StreamedGram(Gram):
         return Bytes(8.0 * self.n**2 * (min(held, self.n_terms) + STREAMED_MATRICES + self.n_jobs))
 
     def rescaled(self, factors: np.ndarray) -> Gram:
-        return StreamedGram(self.terms, self.X, self.cache_bytes, self.n_jobs, factors)
+        return self._like(self.terms, factors, self.look)
+
+    def _like(self, terms: Sequence[Kernel], factors: np.ndarray, look: TermQuads | None = None) -> StreamedGram:
+        made = StreamedGram(terms, self.X, self.cache_bytes, self.n_jobs, factors, look)
+        made.whole &= self.whole and 2 * len(terms) > self.n_terms
+        return made
 
     def only(self, picked: Sequence[int]) -> Gram:
         if 8 * self.n**2 * len(picked) > self.cache_bytes:
-            terms = [self.terms[m] for m in picked]
-            return StreamedGram(terms, self.X, self.cache_bytes, self.n_jobs, self.factors[list(picked)])
+            return self._like([self.terms[m] for m in picked], self.factors[list(picked)])
         for m in picked:
             if m in self._held:
                 self._held.move_to_end(m)
@@ -83,34 +93,30 @@ class StreamedGram(Gram):
         matrices = [self._held[m] for m in picked]
         return DenseGram([self.terms[m] for m in picked], self.X, matrices, factors=self.factors[list(picked)])
 
-    def _for_terms(self, X: Views, work: Callable[[int, np.ndarray], None], used: np.ndarray) -> None:
-        """Call work(m, K_m) with K_m on the samples X, for every used term."""
-
-        def block(part: slice) -> None:
-            for m in used[part]:
-                work(int(m), finite(self.terms[m].compute(X, None), self.terms[m]))
-
-        for_blocks(block, len(used), TERM_BLOCK, self.n_jobs)
-
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         if at is not None:
             return apply_each_at(self, coef, at)
         out = np.empty((self.n_terms, *coef.shape))
 
-        def work(m: int, K: np.ndarray) -> None:
-            out[m] = self.factors[m] * (K @ coef)
+        def block(part: slice) -> None:
+            for m in range(part.start, part.stop):
+                K = finite(self.terms[m].compute(self.X, None), self.terms[m])
+                out[m] = self.factors[m] * (K @ coef)
 
-        self._for_terms(self.X, work, np.arange(self.n_terms))
+        for_blocks(block, self.n_terms, TERM_BLOCK, self.n_jobs)
         return out
 
     def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
-        support = support_of(coef)
-        some, out = coef[support], np.zeros((self.n_terms, coef.shape[1]))
+        engine = look_engine(self.n_terms, coef) if self.whole else None
+        if engine is not None:
+            return self.factors[:, None] * terms_quads(self.look, coef, engine)
+        support, out = support_of(coef), np.zeros((self.n_terms, coef.shape[1]))
+        seen, some = self.X.rows(support), coef[support]
 
-        def work(m: int, K: np.ndarray) -> None:
-            out[m] = np.einsum("ic,ic->c", some, K @ some)
+        def block(part: slice) -> None:
+            out[part] = term_quads(self.terms[part], seen, some)
 
-        self._for_terms(self.X.rows(support), work, np.arange(self.n_terms))
+        for_blocks(block, self.n_terms, TERM_BLOCK, self.n_jobs)
         return out * self.factors[:, None]
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:

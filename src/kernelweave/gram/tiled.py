@@ -15,7 +15,8 @@ from ..views import Views
 from .base import SIZE_SAMPLES, Gram, finite, support_of
 from .coordinates import Coordinates, Descent
 from .dense import MAX_FACTORED, MAX_GATHERED, MAX_SECOND_ORDER
-from .distinct import FEW, Distinct, distinct_of
+from .distinct import FEW, distinct_of
+from .looks import FamilyQuads, families_quads, family_quads, look_engine, support_in
 from .offer import FREE_SHARE, SECOND_ORDER, SPARE_BYTES, TILED, Bytes, Held, Needs, Offer, Room
 from .pairs import PairFamily, Samples, families_of_pairs, formed, in_bursts
 from .scratch import Scratch
@@ -56,6 +57,8 @@ class TiledGram(Gram):
         What the machines need: threads, and memory beside this.
     most_bytes : float
         Bytes of the matrix of a set of samples, at the most.
+    whole : bool
+        Whether these are all terms of a problem, which an engine may look at, or a few that are looked at often.
     """
 
     def __init__(
@@ -71,7 +74,8 @@ class TiledGram(Gram):
         factors: np.ndarray | None = None,
         samples: Samples | None = None,
         scratch: Scratch | None = None,
-        families: list[PairFamily] | None = None,
+        look: FamilyQuads | None = None,
+        whole: bool = True,
     ) -> None:
         super().__init__(terms, X, factors)
         single = tuple(range(len(terms))) if np.dtype(dtype) == np.float32 else ()
@@ -80,7 +84,9 @@ class TiledGram(Gram):
         self.held = Held(single=single, streams=streams, set_bytes=0.0 if holds else size, most_set=most_bytes)
         self.parts, self.dtype, self.holds, self.needs = parts, np.dtype(dtype), holds, needs or Needs()
         self.most_bytes = most_bytes
-        self.families = families_of_pairs(parts) if families is None else families
+        #: The task of a look at all terms; one for all grams of the same terms, since it travels once.
+        self.look = FamilyQuads(X, tuple(families_of_pairs(parts))) if look is None else look
+        self.families, self.whole = self.look.families, whole
         self.samples = Samples(X) if samples is None else samples
         self.scratch = Scratch() if scratch is None else scratch
 
@@ -124,11 +130,10 @@ class TiledGram(Gram):
             "needs": self.needs,
             "most_bytes": self.most_bytes,
         }
-        same |= {"samples": self.samples, "scratch": self.scratch}
+        same |= {"samples": self.samples, "scratch": self.scratch, "whole": self.whole}
         if isinstance(picked, range):  # all of them
-            return TiledGram(
-                self.terms, self.X, self.parts, factors=factors, families=self.families, **(same | changed)
-            )
+            return TiledGram(self.terms, self.X, self.parts, factors=factors, look=self.look, **(same | changed))
+        same["whole"] &= 2 * len(picked) > self.n_terms
         terms, parts = [self.terms[m] for m in picked], [self.parts[m] for m in picked]
         return TiledGram(terms, self.X, parts, factors=factors, **(same | changed))
 
@@ -205,7 +210,7 @@ class TiledGram(Gram):
         columns = coef.reshape(self.n, -1)
         out = np.zeros((self.n_terms, self.n if at is None else len(at), columns.shape[1]))
         for family in self.families:
-            told, support, lines = self._support(family, columns)
+            told, support, lines = support_in(family, self.samples, columns)
             own, back = self.samples.seen(family.seen, self.dtype), None
             if isinstance(at, Views):
                 data = self.samples.others(family.seen, at, self.dtype)
@@ -233,35 +238,15 @@ class TiledGram(Gram):
                 np.add.at(out, family.terms, found)
         return out.reshape(*out.shape[:2], *coef.shape[1:])
 
-    def _support(self, family: PairFamily, columns: np.ndarray) -> tuple[Distinct | None, np.ndarray, np.ndarray]:
-        """Return which samples a family tells apart, where that helps, those with coef, and their coef, (c, m)."""
-        told = self.samples.told(family.seen)
-        if told is None:
-            support = support_of(columns)
-            return None, support, np.ascontiguousarray(columns[support].T)
-        sums = told.sums(columns.T)
-        support = support_of(sums.T)
-        return told, told.first[support], np.ascontiguousarray(sums[:, support])
-
     def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
-        from .._fast.tiles import each_quads
-
-        total = np.zeros((self.n_terms, coef.shape[1]))
-        for family in self.families:
-            _, support, lines = self._support(family, coef)
-            data = _some(self.samples.seen(family.seen, np.float64), support)
-            found: dict[int, np.ndarray] = {}
-
-            def block(part: slice, family: PairFamily = family, given: Any = (data, lines, found)) -> None:
-                some, line, into = given
-                out, scales = np.zeros((self.n_terms, len(line))), family.weights(self.factors)
-                each_quads(family.kind, some, family.forms, scales, family.terms, line, part.start, part.stop, out)
-                into[part.start] = out
-
-            in_bursts(block, len(support), 0.5 * len(support) * family.cost(data), self.needs.n_jobs)
-            for start in sorted(found):  # in the same order, however many threads there were
-                total += found[start]
-        return total
+        engine = look_engine(self.n_terms, coef) if self.whole else None
+        if engine is not None:
+            found = families_quads(self.look, coef, self.n_terms, engine)
+        else:
+            found = np.zeros((self.n_terms, coef.shape[1]))
+            for family in self.families:
+                np.add.at(found, family.terms, family_quads(family, self.samples, coef, self.needs.n_jobs))
+        return self.factors[:, None] * found
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         from .._fast.tiles import mixed
