@@ -24,7 +24,7 @@ SQUARES = (2, 6)
 
 
 @jit_fused
-def _room(count, width, like):
+def room_for(count, width, like):
     """(), (), any -> (count, width or more): memory whose rows begin where lines of the cache do, none a page after another.
 
     A vector that crosses a line costs two, and rows a page apart wait for each other.
@@ -157,7 +157,7 @@ def _copy(values, scale, out):
 def mixed(kind, rows, cols, forms, weights, out):
     """(), (d, r), (d, m), (p, 4), (p,), (r, m) -> None: out += Σ_p weights_p K_p."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
-    tile, q, room = _room(len(cols), width, rows), _room(ROWS, width, rows), _room(2, width, rows)
+    tile, q, room = room_for(len(cols), width, rows), room_for(ROWS, width, rows), room_for(2, width, rows)
     for start in range(0, m, width):
         w = min(width, m - start)
         _take(cols, start, w, tile)
@@ -175,7 +175,7 @@ def mixed_upper(kind, data, forms, weights, first, last, fresh, out):
     Where `fresh`, out is written over instead of being added to. `mirror` does the rest.
     """
     n, width = data.shape[1], WIDTH // data.itemsize
-    tile, q, room = _room(len(data), width, data), _room(ROWS, width, data), _room(2, width, data)
+    tile, q, room = room_for(len(data), width, data), room_for(ROWS, width, data), room_for(2, width, data)
     for top in range(first, last, MIRRORED):
         bottom = min(top + MIRRORED, last)
         for start in range(top, n, width):
@@ -227,7 +227,7 @@ def each_symmetric(kind, data, forms, scales, terms, first, last, out):
     And what mirrors them.
     """
     n, width = data.shape[1], WIDTH // data.itemsize
-    tile, q, room = _room(len(data), width, data), _room(ROWS, width, data), _room(1, width, data)[0]
+    tile, q, room = room_for(len(data), width, data), room_for(ROWS, width, data), room_for(1, width, data)[0]
     for top in range(first, last, MIRRORED):
         bottom = min(top + MIRRORED, last)
         for start in range(top, n, width):
@@ -248,7 +248,7 @@ def each_symmetric(kind, data, forms, scales, terms, first, last, out):
 def each(kind, rows, cols, forms, scales, terms, out):
     """(), (d, r), (d, m), (p, 4), (p,), (p,), (t, r, m) -> None: out[terms_p] += scales_p K_p."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
-    tile, q, room = _room(len(cols), width, rows), _room(ROWS, width, rows), _room(1, width, rows)[0]
+    tile, q, room = room_for(len(cols), width, rows), room_for(ROWS, width, rows), room_for(1, width, rows)[0]
     for start in range(0, m, width):
         w = min(width, m - start)
         _take(cols, start, w, tile)
@@ -265,7 +265,7 @@ def each(kind, rows, cols, forms, scales, terms, out):
 def mixed_products(kind, rows, cols, forms, weights, coef, out):
     """(), (d, r), (d, m), (p, 4), (p,), (c, m), (r, c) -> None: out += Σ_p weights_p K_p coef'."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
-    tile, q, room = _room(len(cols), width, rows), _room(ROWS, width, rows), _room(2, width, rows)
+    tile, q, room = room_for(len(cols), width, rows), room_for(ROWS, width, rows), room_for(2, width, rows)
     for start in range(0, m, width):
         w = min(width, m - start)
         _take(cols, start, w, tile)
@@ -281,7 +281,7 @@ def mixed_products(kind, rows, cols, forms, weights, coef, out):
 def each_products(kind, rows, cols, forms, scales, terms, coef, out):
     """(), (d, r), (d, m), (p, 4), (p,), (p,), (c, m), (t, r, c) -> None: out[terms_p] += scales_p K_p coef'."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
-    tile, q, room = _room(len(cols), width, rows), _room(ROWS, width, rows), _room(1, width, rows)[0]
+    tile, q, room = room_for(len(cols), width, rows), room_for(ROWS, width, rows), room_for(1, width, rows)[0]
     for start in range(0, m, width):
         w = min(width, m - start)
         _take(cols, start, w, tile)
@@ -302,7 +302,7 @@ def each_quads(kind, data, forms, scales, terms, coef, first, last, out):
     From the rows first to last of the upper triangle: each pair counts twice, and the diagonal once.
     """
     n, width = data.shape[1], WIDTH // data.itemsize
-    tile, q, room = _room(len(data), width, data), _room(ROWS, width, data), _room(1, width, data)[0]
+    tile, q, room = room_for(len(data), width, data), room_for(ROWS, width, data), room_for(1, width, data)[0]
     for top in range(first, last, MIRRORED):
         bottom = min(top + MIRRORED, last)
         for start in range(top, n, width):
