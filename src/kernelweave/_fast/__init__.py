@@ -79,3 +79,6 @@ jit_fastmath = _decorator(fastmath={"reassoc", "contract", "nsz", "nnan"})
 
 #: The same where sums keep their order, but a product may be fused with the sum that it is part of.
 jit_fused = _decorator(fastmath={"contract", "nnan"})
+
+#: The same where quotients may be a few last bits off, too: for numbers that only choose.
+jit_rough = _decorator(fastmath={"reassoc", "contract", "nsz", "nnan", "ninf", "arcp", "afn"})

@@ -12,8 +12,8 @@ import numpy as np
 from . import jit_fastmath, jit_fused
 from .exponential import exponential
 
-#: Bytes of a row of a tile: as many as stay near the processor.
-WIDTH = 4096
+#: Bytes of a row of a tile: as many as stay near the processor; and of a line of its cache.
+WIDTH, LINE = 4096, 64
 #: Rows that are compared with a tile at a time: what is read of the tile serves all of them.
 ROWS = 4
 #: Rows that are mirrored at a time where a matrix is symmetric.
@@ -24,8 +24,29 @@ SQUARES = (2, 6)
 
 
 @jit_fused
-def _shared(kind, rows, i, last, cols, start, w, q):
-    """() , (d, r), (), (), (d, m), (), (), (4, width) -> None: what is shared by rows i to i + 3 and w samples, into q.
+def room_for(count, width, like):
+    """(), (), any -> (count, width or more): memory whose rows begin where lines of the cache do, none a page after another.
+
+    A vector that crosses a line costs two, and rows a page apart wait for each other.
+    """
+    size, line = like.itemsize, LINE // like.itemsize
+    numbers = np.empty(count * (width + line) + line, like.dtype)
+    begin = (LINE - numbers.ctypes.data % LINE) % LINE // size
+    return numbers[begin : begin + count * (width + line)].reshape(count, width + line)
+
+
+@jit_fused
+def _take(cols, start, w, tile):
+    """(d, m), (), (), (d, width) -> None: w samples from `start` on, into the tile."""
+    for c in range(cols.shape[0]):
+        some, to = cols[c][start : start + w], tile[c][:w]
+        for j in range(w):
+            to[j] = some[j]
+
+
+@jit_fused
+def _shared(kind, rows, i, last, tile, w, q):
+    """() , (d, r), (), (), (d, width), (), (4, width) -> None: what is shared by rows i to i + 3 and w samples, into q.
 
     Rows from `last` on are not there: the one before is repeated. One step takes two columns, four rows and a vector.
     """
@@ -33,7 +54,7 @@ def _shared(kind, rows, i, last, cols, start, w, q):
     q0, q1, q2, q3 = q[0][:w], q[1][:w], q[2][:w], q[3][:w]
     q0[:], q1[:], q2[:], q3[:] = 0, 0, 0, 0
     for c in range(0, rows.shape[0] - 1, 2):
-        x, y, above, below = cols[c][start : start + w], cols[c + 1][start : start + w], rows[c], rows[c + 1]
+        x, y, above, below = tile[c][:w], tile[c + 1][:w], rows[c], rows[c + 1]
         a0, a1, a2, a3 = above[r0], above[r1], above[r2], above[r3]
         b0, b1, b2, b3 = below[r0], below[r1], below[r2], below[r3]
         if kind == 0:
@@ -136,11 +157,12 @@ def _copy(values, scale, out):
 def mixed(kind, rows, cols, forms, weights, out):
     """(), (d, r), (d, m), (p, 4), (p,), (r, m) -> None: out += Σ_p weights_p K_p."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
-    q, room = np.empty((ROWS, width), rows.dtype), np.empty((2, width), rows.dtype)
+    tile, q, room = room_for(len(cols), width, rows), room_for(ROWS, width, rows), room_for(2, width, rows)
     for start in range(0, m, width):
         w = min(width, m - start)
+        _take(cols, start, w, tile)
         for i in range(0, r, ROWS):
-            _shared(kind, rows, i, r, cols, start, w, q)
+            _shared(kind, rows, i, r, tile, w, q)
             for s in range(min(ROWS, r - i)):
                 _mix(q[s][:w], forms, weights, room[0][:w], room[1][:w])
                 _add(room[1][:w], rows.dtype.type(1.0), out[i + s][start : start + w])
@@ -153,13 +175,14 @@ def mixed_upper(kind, data, forms, weights, first, last, fresh, out):
     Where `fresh`, out is written over instead of being added to. `mirror` does the rest.
     """
     n, width = data.shape[1], WIDTH // data.itemsize
-    q, room = np.empty((ROWS, width), data.dtype), np.empty((2, width), data.dtype)
+    tile, q, room = room_for(len(data), width, data), room_for(ROWS, width, data), room_for(2, width, data)
     for top in range(first, last, MIRRORED):
         bottom = min(top + MIRRORED, last)
         for start in range(top, n, width):
             w = min(width, n - start)
+            _take(data, start, w, tile)
             for i in range(top, bottom, ROWS):
-                _shared(kind, data, i, bottom, data, start, w, q)
+                _shared(kind, data, i, bottom, tile, w, q)
                 for s in range(min(ROWS, bottom - i)):
                     _mix(q[s][:w], forms, weights, room[0][:w], room[1][:w])
                     if fresh:
@@ -204,13 +227,14 @@ def each_symmetric(kind, data, forms, scales, terms, first, last, out):
     And what mirrors them.
     """
     n, width = data.shape[1], WIDTH // data.itemsize
-    q, room = np.empty((ROWS, width), data.dtype), np.empty(width, data.dtype)
+    tile, q, room = room_for(len(data), width, data), room_for(ROWS, width, data), room_for(1, width, data)[0]
     for top in range(first, last, MIRRORED):
         bottom = min(top + MIRRORED, last)
         for start in range(top, n, width):
             w = min(width, n - start)
+            _take(data, start, w, tile)
             for i in range(top, bottom, ROWS):
-                _shared(kind, data, i, bottom, data, start, w, q)
+                _shared(kind, data, i, bottom, tile, w, q)
                 for s in range(min(ROWS, bottom - i)):
                     squared = -1
                     for p in range(forms.shape[0]):
@@ -224,11 +248,12 @@ def each_symmetric(kind, data, forms, scales, terms, first, last, out):
 def each(kind, rows, cols, forms, scales, terms, out):
     """(), (d, r), (d, m), (p, 4), (p,), (p,), (t, r, m) -> None: out[terms_p] += scales_p K_p."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
-    q, room = np.empty((ROWS, width), rows.dtype), np.empty(width, rows.dtype)
+    tile, q, room = room_for(len(cols), width, rows), room_for(ROWS, width, rows), room_for(1, width, rows)[0]
     for start in range(0, m, width):
         w = min(width, m - start)
+        _take(cols, start, w, tile)
         for i in range(0, r, ROWS):
-            _shared(kind, rows, i, r, cols, start, w, q)
+            _shared(kind, rows, i, r, tile, w, q)
             for s in range(min(ROWS, r - i)):
                 squared = -1
                 for p in range(forms.shape[0]):
@@ -240,11 +265,12 @@ def each(kind, rows, cols, forms, scales, terms, out):
 def mixed_products(kind, rows, cols, forms, weights, coef, out):
     """(), (d, r), (d, m), (p, 4), (p,), (c, m), (r, c) -> None: out += Σ_p weights_p K_p coef'."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
-    q, room = np.empty((ROWS, width), rows.dtype), np.empty((2, width), rows.dtype)
+    tile, q, room = room_for(len(cols), width, rows), room_for(ROWS, width, rows), room_for(2, width, rows)
     for start in range(0, m, width):
         w = min(width, m - start)
+        _take(cols, start, w, tile)
         for i in range(0, r, ROWS):
-            _shared(kind, rows, i, r, cols, start, w, q)
+            _shared(kind, rows, i, r, tile, w, q)
             for s in range(min(ROWS, r - i)):
                 _mix(q[s][:w], forms, weights, room[0][:w], room[1][:w])
                 for c in range(coef.shape[0]):
@@ -255,11 +281,12 @@ def mixed_products(kind, rows, cols, forms, weights, coef, out):
 def each_products(kind, rows, cols, forms, scales, terms, coef, out):
     """(), (d, r), (d, m), (p, 4), (p,), (p,), (c, m), (t, r, c) -> None: out[terms_p] += scales_p K_p coef'."""
     r, m, width = rows.shape[1], cols.shape[1], WIDTH // rows.itemsize
-    q, room = np.empty((ROWS, width), rows.dtype), np.empty(width, rows.dtype)
+    tile, q, room = room_for(len(cols), width, rows), room_for(ROWS, width, rows), room_for(1, width, rows)[0]
     for start in range(0, m, width):
         w = min(width, m - start)
+        _take(cols, start, w, tile)
         for i in range(0, r, ROWS):
-            _shared(kind, rows, i, r, cols, start, w, q)
+            _shared(kind, rows, i, r, tile, w, q)
             for s in range(min(ROWS, r - i)):
                 squared = -1
                 for p in range(forms.shape[0]):
@@ -275,18 +302,22 @@ def each_quads(kind, data, forms, scales, terms, coef, first, last, out):
     From the rows first to last of the upper triangle: each pair counts twice, and the diagonal once.
     """
     n, width = data.shape[1], WIDTH // data.itemsize
-    q, room = np.empty((ROWS, width), data.dtype), np.empty(width, data.dtype)
-    for i in range(first, last, ROWS):
-        for start in range(i, n, width):
+    tile, q, room = room_for(len(data), width, data), room_for(ROWS, width, data), room_for(1, width, data)[0]
+    for top in range(first, last, MIRRORED):
+        bottom = min(top + MIRRORED, last)
+        for start in range(top, n, width):
             w = min(width, n - start)
-            _shared(kind, data, i, last, data, start, w, q)
-            for s in range(min(ROWS, last - i)):
-                squared, after = -1, s + 1 if start == i else 0  # what lies before the diagonal is there already
-                for p in range(forms.shape[0]):
-                    squared = _value(q[s][:w], forms[p], squared, room[:w])
-                    for c in range(coef.shape[0]):
-                        if coef[c, i + s] != 0.0:
-                            found = _dot(room[after:w], coef[c][start + after : start + w])
-                            if after > 0:  # the diagonal counts once
-                                found += 0.5 * room[s] * coef[c, i + s]
-                            out[terms[p], c] += 2.0 * scales[p] * coef[c, i + s] * found
+            _take(data, start, w, tile)
+            for i in range(top, bottom, ROWS):
+                _shared(kind, data, i, bottom, tile, w, q)
+                for s in range(min(ROWS, bottom - i)):
+                    # what lies before the diagonal is there already
+                    squared, after = -1, i + s + 1 - start if start == top else 0
+                    for p in range(forms.shape[0]):
+                        squared = _value(q[s][:w], forms[p], squared, room[:w])
+                        for c in range(coef.shape[0]):
+                            if coef[c, i + s] != 0.0:
+                                found = _dot(room[after:w], coef[c][start + after : start + w])
+                                if after > 0:  # the diagonal counts once
+                                    found += 0.5 * room[after - 1] * coef[c, i + s]
+                                out[terms[p], c] += 2.0 * scales[p] * coef[c, i + s] * found

@@ -12,7 +12,7 @@ from ..losses import BoxQP
 from .active_set import sample
 from .base import UNLIMITED, DualState, Effort, Machine
 from .polish import polish
-from .smo import BURST, SMO, Turns, scores, turns_of, worth_polishing
+from .smo import BURST, SMO, Turns, scores, take_turns, turns_of, worth_polishing
 
 #: Samples of the first set: so many, or this share of all.
 FEW, FIRST_SHARE = 2000, 0.125
@@ -28,6 +28,8 @@ SHARE, MAX_BURSTS, LAST_SHARE = 0.1, 30, 0.015
 KEPT = 0.6
 #: After so many steps f is computed anew.
 MAX_ADDED = 50
+#: Sets have a multiple of so many samples, where that is up to them: rows of their matrix begin where the cache does.
+LANES = 16
 #: Of each side, so many of the worst samples take part in any case: coefficients rise and fall in pairs.
 WORST = 200
 
@@ -110,21 +112,20 @@ class Sets(SMO):
             if outside.max() <= 0.5 * SHARE * (top - low) and matters[last].mean() >= KEPT:
                 return last
         limit = most if last is None else int(min(most, GROWTH * len(last)))
-        return np.flatnonzero(matters) if matters.sum() <= limit else _some_of(qp, state, matters, climb, fall, limit)
+        count = int(matters.sum())
+        if count > limit:
+            return _some_of(qp, state, matters, climb, fall, limit)
+        if short := min(-count % LANES, K.n - count):
+            matters[np.argpartition(np.where(matters, -np.inf, pull), -short)[-short:]] = True
+        return np.flatnonzero(matters)
 
     def _optimise(self, qp: BoxQP, K: Combined, state: DualState, W: np.ndarray, eps: float) -> tuple[DualState, float]:
         """Return the state after SMO on the samples W, in bursts, and how many numbers that touched."""
-        from .._fast.smo import smo
-
         block = K.square(W)
         coef, ridge = state.coef[W], qp.ridge[W]
         g = state.f[W] + ridge * coef + qp.linear[W]
-        before, work, max_iter = coef.copy(), 0.0, int(BURST / len(W)) + 1
-        for _ in range(MAX_BURSTS):
-            turns, violation = smo(block, ridge, qp.l1, qp.lower[W], qp.upper[W], coef, g, eps, max_iter)
-            work += float(turns) * len(W)
-            if turns < max_iter or violation <= eps or clock.is_over():
-                break
+        before, box, max_iter = coef.copy(), (qp.l1, qp.lower[W], qp.upper[W]), int(BURST / len(W)) + 1
+        work = take_turns(block, ridge, *box, coef, g, eps, max_iter, MAX_BURSTS)
         moved = np.flatnonzero(coef != before)
         full = state.coef.copy()
         full[W] = coef

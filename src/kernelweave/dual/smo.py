@@ -26,6 +26,8 @@ POLISH_WORK = 200.0
 #: After how many numbers touched `InteriorPoint` takes over, and how many more per n³: a third of a second, and as
 #: long as it takes itself. Where it cannot, so many per n² are the end.
 SLOW, SLOW_PER_CUBE, END_PER_SQUARE = 1e8, 2.0, 1000.0
+#: Violations below this share of the gradients are not for turns in single precision; nor are numbers so large.
+SINGLE_SHARE, LARGE = 3e-6, 1e9
 
 
 @dataclass(frozen=True)
@@ -110,17 +112,14 @@ class SMO(DualSolver):
 
     def _optimise(self, qp: BoxQP, K: Combined, state: DualState, W: np.ndarray, eps: float) -> tuple[DualState, float]:
         """Return the state after SMO on the samples W, and how many numbers that touched."""
-        from .._fast.smo import smo
-
         whole = len(W) == K.n and K.matrix is not None  # also in single precision: a copy would be twice as large
         block, factor = (K.matrix, K.factor) if whole else (K.block(W, W), 1.0)
         # dividing the problem by the matrix's factor spares a copy of the matrix
         coef = state.coef[W]
         g = (state.f[W] + qp.ridge[W] * coef + qp.linear[W]) / factor
         before, ridge = coef.copy(), qp.ridge[W] / factor
-        max_iter = int(BURST / max(1, len(W)))
-        turns, _ = smo(block, ridge, qp.l1 / factor, qp.lower[W], qp.upper[W], coef, g, eps / factor, max_iter)
-        work = float(turns) * len(W)
+        box = qp.l1 / factor, qp.lower[W], qp.upper[W]
+        work = take_turns(block, ridge, *box, coef, g, eps / factor, int(BURST / max(1, len(W))))
         if whole:
             return replace(state, coef=coef, f=factor * g - qp.ridge * coef - qp.linear), work
         full = state.coef.copy()
@@ -129,6 +128,36 @@ class SMO(DualSolver):
         with clock.until(np.inf):  # or what was found would be lost
             f = state.f + K.rows_times(W[moved], (coef - before)[moved])
         return replace(state, coef=full, f=f), work
+
+
+def take_turns(
+    K: np.ndarray,
+    ridge: np.ndarray,
+    l1: float,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    coef: np.ndarray,
+    g: np.ndarray,
+    eps: float,
+    max_iter: int,
+    bursts: int = 1,
+) -> float:
+    """Take turns of SMO in bursts, on coef and its gradient g in place; return how many numbers they touched.
+
+    Where the matrix is in single precision, turns are chosen in it as long as that is enough for eps.
+    """
+    from .._fast.smo import smo, smo_single
+
+    work, single = 0.0, K.dtype == np.float32
+    for _ in range(bursts):
+        size, diag = float(np.abs(g).max(initial=0.0)), float(K.diagonal().max(initial=0.0))
+        single = single and eps > SINGLE_SHARE * size and max(size, diag) < LARGE and diag > 1.0 / LARGE
+        turns, violation = (smo_single if single else smo)(K, ridge, l1, lower, upper, coef, g, eps, max_iter)
+        work += float(turns) * len(coef)
+        if violation <= eps or clock.is_over() or (turns < max_iter and not single):
+            break
+        single = single and turns == max_iter  # what rounding left is for double precision
+    return work
 
 
 def minimise(qp: BoxQP, H: np.ndarray, start: np.ndarray, tol: float = 1e-12) -> np.ndarray:

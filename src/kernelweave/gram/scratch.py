@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 
 
+#: Bytes of a line of the processor's cache: a vector that crosses one costs two.
+LINE = 64
+
+
 class Scratch:
     """Memory for a matrix, written over as soon as nobody looks at it: fresh memory costs as much as its contents."""
 
@@ -17,13 +21,15 @@ class Scratch:
 
     def matrix(self, n: int, dtype: Any) -> np.ndarray:
         """Return an (n, n) matrix of any contents that is nobody else's."""
-        held = self._numbers is not None and self._numbers.size >= n**2 and self._numbers.dtype == dtype
+        numbers = n**2 + LINE // np.dtype(dtype).itemsize
+        held = self._numbers is not None and self._numbers.size >= numbers and self._numbers.dtype == dtype
         if not held or self._references() > self._alone:
             self._numbers = None  # let go of the old ones first
-            self._numbers = np.empty(n**2, dtype=dtype)
+            self._numbers = np.empty(numbers, dtype=dtype)
             self._alone = self._references()
         assert self._numbers is not None
-        return self._numbers[: n**2].reshape(n, n)
+        begin = -self._numbers.ctypes.data % LINE // self._numbers.itemsize
+        return self._numbers[begin : begin + n**2].reshape(n, n)
 
     def _references(self) -> int:
         return sys.getrefcount(self._numbers)
