@@ -184,11 +184,12 @@ def beside() -> None:
     seq, y = windows[0], windows[1]
     X = {"seq": seq, "numbers": np.random.default_rng(0).normal(size=(n, 2)) + 0.3 * np.asarray(y)[:, None]}
     words = WeightedDegree(degree=20).on("seq")
-    alone, _ = seconds_of(MKLClassifier(words, memory="4GB").fit, X, y)
+    alone, _ = seconds_of(MKLClassifier(words, memory="4GB").fit, X, y, times=3)
     mixed = MKLClassifier(words + RBF(0.5).on("numbers"), memory="4GB")
-    both, model = seconds_of(mixed.fit, X, y)
+    both, model = seconds_of(mixed.fit, X, y, times=3)
     print(
-        f"\nWeightedDegree alone {alone:.1f} s, with RBF {both:.1f} s = {both / alone:.1f} times, gap {model.gap_:.1e}"
+        f"\nWeightedDegree alone {alone:.1f} s, with RBF {both:.1f} s = {both / alone:.1f} times, gap {model.gap_:.1e}, "
+        f"{model.n_solves_} solves, peak of the process {memory_peak():.2f} GB"
     )
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kernelweave import WeightedDegree
+from kernelweave import RBF, Laplacian, WeightedDegree
 from kernelweave._fast.rows import add_rows
-from kernelweave.gram import LinaddGram
+from kernelweave.gram import DenseGram, LinaddGram, StackedGram, TiledGram
 from kernelweave.views import as_views
 
 KERNELS = {
@@ -68,3 +68,45 @@ def test_rows_are_added_up():
     expected[100:2400] += change @ kept[slots, 100:2400]
     add_rows(kept, slots, change, 100, 2400, f)
     assert np.allclose(f, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.fixture
+def beside():
+    """Words and two numbers of every sample, one gram each."""
+    rng = np.random.default_rng(4)
+    letters = ["".join(row) for row in rng.choice(list("ACGT"), (150, 30))]
+    X = as_views({"s": letters, "x": rng.normal(size=(150, 3))})
+    words = LinaddGram([WeightedDegree(degree=5).on("s")], X)
+    numbers = TiledGram.of([RBF(0.5).on("x"), Laplacian(0.2).on("x")], X, dtype=np.float64)
+    return StackedGram([words, numbers]).rescaled(np.array([0.5, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("weights", [(0.2, 0.5, 0.3), (0.0, 0.5, 0.5), (1.0, 0.0, 0.0)])
+def test_numbers_add_their_values_to_those_of_words(beside, weights):
+    rows, a = np.arange(20, 140), np.random.default_rng(1).normal(size=120)
+    K = beside.block(rows, rows, np.array(weights))
+    pairs = beside.pairs(rows, np.array(weights), 10**6)
+    assert np.allclose(pairs.block(np.arange(60), np.arange(50)), K[:60, :50], rtol=1e-10)
+    assert np.allclose(pairs.apply(a), K @ a, rtol=1e-10)
+    assert np.allclose(beside.pairs(rows, np.array(weights), 10**6, np.float32).apply(a), K @ a, rtol=1e-4, atol=1e-4)
+    assert np.isfinite(beside.pair_time(np.array(weights)))
+
+
+def test_products_that_are_kept_are_those_of_these_weights_and_this_coef(beside):
+    rng, every = np.random.default_rng(2), np.arange(150)
+    for coef in (rng.normal(size=150), rng.normal(size=150), rng.normal(size=(150, 2))):
+        for weights in (np.array([0.2, 0.5, 0.3]), np.array([0.0, 0.5, 0.5]), np.array([0.9, 0.1, 0.0])):
+            K = beside.block(every, every, weights)
+            assert np.allclose(beside.apply(coef, weights), K @ coef, rtol=1e-4, atol=1e-4)
+        quad = np.einsum("i...,mij,j...->m...", coef, beside.block_each(every, every), coef)
+        if coef.ndim == 1:
+            assert np.allclose(beside.quad(coef), quad, rtol=1e-4)
+
+
+def test_a_part_of_words_and_numbers_has_matrices(beside):
+    rows = np.arange(0, 150, 3)
+    part = beside.sampled(rows)
+    assert isinstance(part, DenseGram)
+    assert np.allclose(
+        part.rescaled(beside.factors).block_each(np.arange(50), np.arange(50)), beside.block_each(rows, rows), rtol=1e-5
+    )

@@ -28,7 +28,7 @@ from kernelweave.mkl import (
 from kernelweave.mkl import machines as mkl_machines
 from kernelweave.mkl.active_terms import mixed_coef
 from kernelweave.mkl.base import Step
-from kernelweave.mkl.hessian import bordered_solve, bounded, machines_hessian, newton_target, simplex_minimum
+from kernelweave.mkl.hessian import beyond, bordered_solve, bounded, machines_hessian, newton_target, simplex_minimum
 from kernelweave.mkl.master_lp import MasterLP
 from kernelweave.norms import Fixed, Simplex
 from kernelweave.testing.kernels import variances
@@ -410,3 +410,15 @@ def test_the_best_of_each_family_enters_before_its_neighbours():
     assert ActiveTerms(n_start=1, n_enter=3)._next_active(step, np.array([0])).tolist() == [0, 2, 3, 6], (
         "then the next worst"
     )
+
+
+@pytest.mark.parametrize(
+    ("weights", "direction", "found"),
+    [
+        ([0.5, 0.5], [0.1, -0.1], [0.7, 0.3]),
+        ([0.5, 0.5], [0.4, -0.4], [1.0, 0.0]),
+        ([1.0, 0.0], [-0.3, 0.3], [0.4, 0.6]),
+    ],
+)
+def test_beyond_a_goal_is_twice_as_far_or_where_a_weight_is_zero(weights, direction, found):
+    np.testing.assert_allclose(beyond(np.array(weights), np.array(direction)), found, atol=1e-12)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelweave import RBF
+from kernelweave import RBF, WeightedDegree
 from kernelweave.dual import Machine
-from kernelweave.gram import TiledGram
+from kernelweave.gram import LinaddGram, StackedGram, TiledGram
 from kernelweave.losses import EpsilonInsensitive, Hinge, OneClass, Squared
 from kernelweave.mkl import Hessian, Problem, Run, run, sampled
 from kernelweave.mkl.sampled import first_weights
@@ -75,3 +75,21 @@ def test_what_may_cost_includes_all_that_does(loss):
         may = machine.may_cost(f, margin)
         for off in np.linspace(-margin, margin, 7):
             assert may[loss.value(Y, f + off) != 0].all()
+
+
+def test_a_part_tells_the_weights_of_numbers_beside_words(monkeypatch):
+    monkeypatch.setattr(sampled, "MIN_SAMPLES", 300)
+    letters = ["".join(row) for row in RNG.choice(list("ACGT"), (400, 20))]
+    views = as_views({"s": letters, "x": X})
+    words = LinaddGram([WeightedDegree(degree=4).normalized().on("s")], views)
+    gram = StackedGram([words, TiledGram.of([RBF(0.3).on("x"), RBF(3.0).on("x")], views)])
+    problem = Problem(gram, [Machine(Hinge(), Y, np.ones(len(Y)))], Simplex())
+    weights = first_weights(problem, Run(problem), Hessian())
+    assert np.abs(weights - 1 / 3).max() > 0.1
+    alone = Problem(words, problem.machines, Simplex())
+    np.testing.assert_array_equal(first_weights(alone, Run(alone), Hessian()), [1.0])
+    monkeypatch.setattr(sampled, "HELD_BYTES", 10**5)
+    np.testing.assert_allclose(first_weights(problem, Run(problem), Hessian()), 1 / 3)
+    found = run(Hessian(), problem)
+    assert found.stop_reason == "converged"
+    assert found.lower <= found.upper

@@ -17,6 +17,7 @@ from .offer import Bytes, Held, Offer, Room
 if TYPE_CHECKING:
     from .coordinates import Coordinates
     from .embedding import Vectors
+    from .pair_rows import PairPart
     from .prepared import Prepared
 
 #: Bytes of kernel values that are computed at a time where they are not kept.
@@ -47,6 +48,8 @@ class Gram:
     elsewhere = False
     #: What the gram is capable of.
     held = Held()
+    #: Threads that make products.
+    n_jobs = 1
     #: Bytes of kernel values that are computed at a time.
     block_bytes = BLOCK_BYTES
 
@@ -57,6 +60,7 @@ class Gram:
         #: What every K_m is multiplied with: the scaling of the terms.
         self.factors = np.ones(len(self.terms)) if factors is None else np.asarray(factors, dtype=np.float64)
         self._last_coordinates: tuple[np.ndarray, Coordinates] | None = None
+        self._row_room: np.ndarray | None = None
 
     @classmethod
     def takes(cls, term: Kernel, X: Views) -> bool:
@@ -208,6 +212,15 @@ class Gram:
 
     def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Combined:
         """Return the kernel of some samples, whose rows are made as they are needed and kept in so many bytes."""
+        from .pair_rows import Pairs
+
+        size = int(max(budget, 16 * len(rows)) // 8)
+        if self._row_room is None or len(self._row_room) < size:  # taken from the system as rows come, and only once
+            self._row_room = np.empty(size)
+        return Pairs(self.pair_parts(rows, weights), len(rows), self._row_room[:size].view(dtype), self.n_jobs)
+
+    def pair_parts(self, rows: np.ndarray, weights: np.ndarray) -> list[PairPart]:
+        """Return what computes values of pairs of some samples, to be added up."""
         raise NotImplementedError
 
     def vectors(self, weights: np.ndarray) -> Vectors | None:

@@ -77,3 +77,13 @@ def distinct_rows(view: Views) -> Distinct | None:
     rank = np.empty(len(first), dtype=np.int64)
     rank[order] = np.arange(len(first))
     return Distinct(first[order], rank[which])
+
+
+def mostly_repeat(terms: Sequence[Kernel], X: Views, few: bool) -> bool:
+    """Say whether so many samples repeat that matrices of the distinct ones are smaller than one of all.
+
+    Where samples are few, that they are smaller than half of all matrices will do.
+    """
+    sizes = [len(X) if found is None else len(found) for found in distinct_of(terms, X)]
+    most = 0.5 * len(terms) if few else 1.0
+    return sum(size**2 for size in sizes) <= most * len(X) ** 2 and len(terms) > 1

@@ -17,7 +17,7 @@ from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
 from .kept_tables import Tables
 from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active
-from .pair_rows import Pairs, WordPairs, pair_time, row_bytes
+from .pair_rows import PairPart, WordPairs, pair_time, row_bytes
 from .prepared import Prepared, PreparedPlacedWords
 from .stores import placed_scores
 from .tables import (
@@ -69,7 +69,6 @@ class LinaddGram(Gram):
         self.wave_bytes, self.row_bytes = wave_bytes, row_bytes
         self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
-        self._room: np.ndarray | None = None
         self.held = Held(coordinates=frozenset({"features"}), words=True, blas=False)
 
     @classmethod
@@ -133,13 +132,9 @@ class LinaddGram(Gram):
         times = [length * pair_time(family, length, scaled[family.numbers]) for family, length in each]
         return sum(times) / sum(length for _, length in each)
 
-    def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Pairs:
+    def pair_parts(self, rows: np.ndarray, weights: np.ndarray) -> list[PairPart]:
         X, scaled = self.X.rows(rows), weights * self.factors
-        parts = [WordPairs(family, X, scaled[family.numbers]) for family in self.families]
-        size = int(max(budget, 16 * len(rows)) // 8)
-        if self._room is None or len(self._room) < size:  # taken from the system only as rows come, and only once
-            self._room = np.empty(size)
-        return Pairs(parts, len(rows), self._room[:size].view(dtype), self.n_jobs)
+        return [WordPairs(family, X, scaled[family.numbers]) for family in self.families]
 
     # -- products ----------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,15 @@ ROW_BYTES, ROW_SHARE, NEEDED = 5 * 2**27, 0.5, 0.6
 PAIR = 1 / 2400
 
 
-class WordPairs:
+class PairPart:
+    """Values of pairs of some samples, which add up with those of other parts."""
+
+    def write(self, rows: np.ndarray, cols: np.ndarray | None, out: np.ndarray) -> None:
+        """Write K[rows, cols] to out; all columns where None."""
+        raise NotImplementedError
+
+
+class WordPairs(PairPart):
     """The pairs of one family of terms at given weights, whose positions all weigh the same."""
 
     def __init__(self, family: Family, X: Views, weights: np.ndarray) -> None:
@@ -38,7 +46,6 @@ class WordPairs:
         self.planes = planes_of(own) if len(self.delta) == 1 else moved_planes(planes_of(own), len(self.delta) - 1)
 
     def write(self, rows: np.ndarray, cols: np.ndarray | None, out: np.ndarray) -> None:
-        """Write K[rows, cols] to out; all columns where None."""
         from .._fast.weighted_degree import wd_block, wd_shift_rows
 
         some = np.ascontiguousarray(self.planes[:, :, rows])
@@ -87,7 +94,7 @@ class Pairs(Combined):
         Threads.
     """
 
-    def __init__(self, parts: Sequence[WordPairs], n: int, room: np.ndarray, n_jobs: int = 1) -> None:
+    def __init__(self, parts: Sequence[PairPart], n: int, room: np.ndarray, n_jobs: int = 1) -> None:
         self.matrix, self.factor, self.store, self.ridge = None, 1.0, "auto", None
         self.n, self.n_jobs = n, n_jobs
         self._parts = parts

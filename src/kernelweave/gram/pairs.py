@@ -15,6 +15,7 @@ from ..parallel import for_blocks
 from ..views import Views
 from .base import finite
 from .distinct import Distinct, distinct_rows
+from .pair_rows import PairPart
 
 #: Work of one compiled call, in vector operations or so: a few hundredths of a second.
 BURST = 2 * 10**8
@@ -173,3 +174,32 @@ def fill_each(terms: Sequence[Kernel], X: Views, stack: np.ndarray, n_jobs: int)
             for m, diag in zip(family.terms, family.diag(data), strict=True):
                 finite(diag, terms[m])
     return [m for m, part in enumerate(single) if not part]
+
+
+def some_of(data: np.ndarray, places: np.ndarray | None) -> np.ndarray:
+    """Return some samples of (d, n), all where None."""
+    return data if places is None else np.ascontiguousarray(data[:, places])
+
+
+class NumberPairs(PairPart):
+    """The pairs of all terms at given weights, in the precision that they are asked for in."""
+
+    def __init__(self, families: Sequence[PairFamily], samples: Samples, rows: np.ndarray, scaled: np.ndarray) -> None:
+        self.samples, self.rows = samples, rows
+        counts = [(family, family.weights(scaled)) for family in families]
+        self.families = [(family, weights) for family, weights in counts if weights.any()]
+        self._data: dict[tuple[str, str], np.ndarray] = {}
+
+    def write(self, rows: np.ndarray, cols: np.ndarray | None, out: np.ndarray) -> None:
+        from .._fast.tiles import mixed
+
+        out[:] = 0.0
+        for family, weights in self.families:
+            data = self._data_of(family, out.dtype)
+            mixed(family.kind, some_of(data, rows), some_of(data, cols), family.forms, weights, out)
+
+    def _data_of(self, family: PairFamily, dtype: np.dtype[Any]) -> np.ndarray:
+        key = family.seen.key, dtype.char
+        if key not in self._data:
+            self._data[key] = some_of(self.samples.seen(family.seen, dtype), self.rows)
+        return self._data[key]

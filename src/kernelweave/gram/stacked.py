@@ -12,8 +12,13 @@ from ..parallel import blocks
 from ..views import Views
 from .base import BLOCK_BYTES, Gram, block_rows
 from .coordinates import Coordinates, JoinedCoordinates
+from .dense import DenseGram
 from .offer import Bytes, Held
+from .pair_rows import PairPart
 from .prepared import Prepared, PreparedTogether
+
+#: Some of the samples get matrices where they are so few, in so many bytes at the most.
+HELD_SAMPLES, HELD_BYTES = 3_000, 2**28
 
 
 class StackedGram(Gram):
@@ -23,6 +28,9 @@ class StackedGram(Gram):
         self.grams = list(grams)
         self.held = Held.of_all([gram.held for gram in grams], [gram.n_terms for gram in grams])
         self._ends = np.cumsum([gram.n_terms for gram in grams])
+        #: coef, and K coef of grams of one term, by number, as they were asked for last.
+        self._products: tuple[np.ndarray, dict[int, np.ndarray]] | None = None
+        self.n_jobs = max(gram.n_jobs for gram in grams)
         super().__init__(
             [term for gram in grams for term in gram.terms],
             grams[0].X,
@@ -44,8 +52,20 @@ class StackedGram(Gram):
         return kept[0] if len(kept) == 1 else StackedGram(kept)
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
-        parts = zip(self.grams, self._split(weights), strict=True)
-        return np.sum([gram.apply(coef, part, at) for gram, part in parts], axis=0)
+        parts = zip(range(len(self.grams)), self._split(weights), strict=True)
+        return np.sum([self._product(number, coef, part, at) for number, part in parts], axis=0)
+
+    def _product(self, number: int, coef: np.ndarray, weights: np.ndarray, at: Views | None) -> np.ndarray:
+        """Return the part of one gram: K coef of a gram of one term is kept, as weights change more often than coef."""
+        gram = self.grams[number]
+        if at is not None or gram.n_terms > 1 or not weights.any():
+            return gram.apply(coef, weights, at)
+        if self._products is None or not np.array_equal(self._products[0], coef):
+            self._products = coef.copy(), {}
+        kept = self._products[1]
+        if number not in kept:
+            kept[number] = gram.apply(coef, np.ones(1))
+        return np.asarray(weights[0] * kept[number])
 
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         return np.concatenate([gram.apply_each(coef, at) for gram in self.grams])
@@ -60,7 +80,14 @@ class StackedGram(Gram):
         return PreparedTogether(parts, coef.shape[1])
 
     def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
-        return np.concatenate([gram.quad(coef) for gram in self.grams])
+        return np.concatenate([self._quads(number, coef) for number in range(len(self.grams))])
+
+    def _quads(self, number: int, coef: np.ndarray) -> np.ndarray:
+        gram = self.grams[number]
+        if self._products is None or gram.held.single or not np.array_equal(self._products[0], coef[:, 0]):
+            return gram.quad(coef)
+        f = self._products[1].get(number)
+        return gram.quad(coef) if f is None or coef.shape[1] > 1 else np.atleast_2d(coef[:, 0] @ f)
 
     def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
         out = np.empty((len(picked), len(at)))
@@ -79,8 +106,12 @@ class StackedGram(Gram):
         return np.concatenate([gram.hidden(coef) for gram in self.grams])
 
     def sampled(self, rows: np.ndarray) -> Gram | None:
-        parts = [gram.sampled(rows) for gram in self.grams]
-        return None if any(part is None for part in parts) else StackedGram([p for p in parts if p is not None])
+        parts = [part for part in (gram.sampled(rows) for gram in self.grams) if part is not None]
+        if len(parts) < len(self.grams):
+            return None
+        if len(rows) <= HELD_SAMPLES and 8 * self.n_terms * len(rows) ** 2 <= HELD_BYTES:
+            return DenseGram.compute(self.terms, self.X.rows(rows), n_jobs=self.n_jobs)
+        return StackedGram(parts)
 
     @property
     def bytes(self) -> Bytes:
@@ -90,6 +121,14 @@ class StackedGram(Gram):
         terms = [slice(end - gram.n_terms, end) for gram, end in zip(self.grams, self._ends, strict=True)]
         parts = [gram._coordinates(rows) for gram in self.grams]
         return JoinedCoordinates(list(zip(parts, terms, strict=True)))
+
+    def pair_time(self, weights: np.ndarray) -> float:
+        parts = zip(self.grams, self._split(weights), strict=True)
+        return sum(gram.pair_time(part) for gram, part in parts if part.any())
+
+    def pair_parts(self, rows: np.ndarray, weights: np.ndarray) -> list[PairPart]:
+        parts = zip(self.grams, self._split(weights), strict=True)
+        return [one for gram, part in parts if part.any() for one in gram.pair_parts(rows, part)]
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         parts = zip(self.grams, self._split(weights), strict=True)

@@ -15,10 +15,11 @@ from ..views import Views
 from .base import SIZE_SAMPLES, Gram, finite, support_of
 from .coordinates import Coordinates, Descent
 from .dense import MAX_FACTORED, MAX_GATHERED, MAX_SECOND_ORDER
-from .distinct import FEW, distinct_of
+from .distinct import FEW, mostly_repeat
 from .looks import FamilyQuads, families_quads, family_quads, look_engine, support_in
 from .offer import FREE_SHARE, SECOND_ORDER, SPARE_BYTES, TILED, Bytes, Held, Needs, Offer, Room
-from .pairs import PairFamily, Samples, families_of_pairs, formed, in_bursts
+from .pair_rows import PairPart
+from .pairs import NumberPairs, PairFamily, Samples, families_of_pairs, formed, in_bursts, some_of
 from .scratch import Scratch
 
 #: Up to so many samples values are in double precision: machines are solved to the last digits there. And matrices of
@@ -32,6 +33,8 @@ SINGLE_TOL = 1e-5
 SECOND_ORDER_SHARE = 0.6
 #: The part of the samples that a set has (`dual.Sets`) with one term and with several; and the most of them.
 SET_SHARES, MAX_SET = (0.6, 0.75), 24_000
+#: How long a vector operation of a pair takes beside a visit of descent to one of the two (measured: 0.3 ns).
+OPERATION = 0.3 / 2400
 #: More terms than this, with more values than this, are not all looked at in every step.
 MANY_TERMS, MANY_VALUES = 300, 2 * 10**8
 #: Rows of the matrix that are made at a time: what all families add to them stays near the processor.
@@ -83,6 +86,7 @@ class TiledGram(Gram):
         streams = len(terms) > MANY_TERMS and len(terms) * self.n**2 > MANY_VALUES
         self.held = Held(single=single, streams=streams, set_bytes=0.0 if holds else size, most_set=most_bytes)
         self.parts, self.dtype, self.holds, self.needs = parts, np.dtype(dtype), holds, needs or Needs()
+        self.n_jobs = self.needs.n_jobs
         self.most_bytes = most_bytes
         #: The task of a look at all terms; one for all grams of the same terms, since it travels once.
         self.look = FamilyQuads(X, tuple(families_of_pairs(parts))) if look is None else look
@@ -100,7 +104,7 @@ class TiledGram(Gram):
     def offer(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
         n, needs = len(X), room.needs
         few = n <= MIN_SAMPLES
-        if room.directory is not None or (few and len(terms) * n**2 < MIN_VALUES) or _repeat(terms, X, few):
+        if room.directory is not None or (few and len(terms) * n**2 < MIN_VALUES) or mostly_repeat(terms, X, few):
             return None
         single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged or few)
         dtype, most = np.float32 if single else np.float64, max(room.budget // 2, SPARE_BYTES // 2)
@@ -120,7 +124,9 @@ class TiledGram(Gram):
 
     @classmethod
     def offer_rows(cls, terms: Sequence[Kernel], X: Views, room: Room) -> Offer | None:
-        gram = cls.of(terms, X, dtype=np.float64, holds=False, needs=room.needs)
+        needs = room.needs
+        single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged)
+        gram = cls.of(terms, X, dtype=np.float32 if single else np.float64, holds=False, needs=needs)
         return None if gram is None else Offer.of(gram, "tiles, no matrix", "products are all that is asked for", TILED)
 
     def _like(self, picked: Sequence[int], factors: np.ndarray, **changed: Any) -> TiledGram:
@@ -163,8 +169,8 @@ class TiledGram(Gram):
         """
         for family in self.families:
             own = self.samples.seen(family.seen, self.dtype)
-            data = self.samples.others(family.seen, at, self.dtype) if isinstance(at, Views) else _some(own, at)
-            against = _some(own, cols)
+            data = self.samples.others(family.seen, at, self.dtype) if isinstance(at, Views) else some_of(own, at)
+            against = some_of(own, cols)
 
             def block(part: slice, family: PairFamily = family, data: Any = data, against: Any = against) -> None:
                 work(family, np.ascontiguousarray(data[:, part]), against, part)
@@ -201,7 +207,7 @@ class TiledGram(Gram):
     def apply_each(self, coef: np.ndarray, at: Views | None = None) -> np.ndarray:
         return self._each_products(coef, at)
 
-    def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
+    def applysome_of(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:
         return self._like(picked.tolist(), self.factors[picked])._each_products(coef, at)
 
     def _each_products(self, coef: np.ndarray, at: Views | np.ndarray | None) -> np.ndarray:
@@ -215,11 +221,11 @@ class TiledGram(Gram):
             if isinstance(at, Views):
                 data = self.samples.others(family.seen, at, self.dtype)
             elif told is None:
-                data = _some(own, at)
+                data = some_of(own, at)
             else:  # every distinct sample once
                 rows, back = np.unique(told.which if at is None else told.which[at], return_inverse=True)
-                data = _some(own, told.first[rows])
-            cols, scales = _some(own, support), family.weights(self.factors)
+                data = some_of(own, told.first[rows])
+            cols, scales = some_of(own, support), family.weights(self.factors)
             found = np.zeros((len(family.terms), data.shape[1], len(lines)))
 
             def block(
@@ -247,6 +253,14 @@ class TiledGram(Gram):
             for family in self.families:
                 np.add.at(found, family.terms, family_quads(family, self.samples, coef, self.needs.n_jobs))
         return self.factors[:, None] * found
+
+    def pair_time(self, weights: np.ndarray) -> float:
+        scaled = weights * self.factors
+        used = [family for family in self.families if family.weights(scaled).any()]
+        return OPERATION * sum(family.cost(self.samples.seen(family.seen, self.dtype)) for family in used)
+
+    def pair_parts(self, rows: np.ndarray, weights: np.ndarray) -> list[PairPart]:
+        return [NumberPairs(self.families, self.samples, rows, weights * self.factors)]
 
     def block(self, rows: np.ndarray, cols: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         from .._fast.tiles import mixed
@@ -284,7 +298,7 @@ class TiledGram(Gram):
         some = np.unique(np.linspace(0, self.n - 1, min(self.n, SIZE_SAMPLES)).astype(np.int64))
         out = np.zeros((self.n_terms, len(some)))
         for family in self.families:
-            np.add.at(out, family.terms, family.diag(_some(self.samples.seen(family.seen, np.float64), some)))
+            np.add.at(out, family.terms, family.diag(some_of(self.samples.seen(family.seen, np.float64), some)))
         return self.factors * out.max(axis=1)
 
     def submatrix(self, rows: np.ndarray | None, weights: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -298,12 +312,12 @@ class TiledGram(Gram):
                 told, own = self.samples.told(family.seen), self.samples.seen(family.seen, self.dtype)
                 if told is not None and len(told) < FEW * len(out):
                     small = np.empty((len(told), len(told)), self.dtype)
-                    data = _some(own, told.first)
+                    data = some_of(own, told.first)
                     mixed_upper(family.kind, data, family.forms, counts, 0, len(told), True, small)
                     mirror(small, 0, len(told))
                     used.append((family, counts, small, told.which if rows is None else told.which[rows]))
                 else:
-                    used.append((family, counts, _some(own, rows), None))
+                    used.append((family, counts, some_of(own, rows), None))
 
         def block(part: slice) -> None:
             first, last = part.start, part.stop
@@ -363,18 +377,3 @@ class TiledCoordinates(Coordinates):
         n = len(self.rows)
         K = self.gram.submatrix(self.rows, weights, self.scratch.matrix(n, np.float64))
         return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
-
-
-def _repeat(terms: Sequence[Kernel], X: Views, few: bool) -> bool:
-    """Say whether so many samples repeat that matrices of the distinct ones are smaller than one of all.
-
-    Where samples are few, that they are smaller than half of all matrices will do.
-    """
-    sizes = [len(X) if found is None else len(found) for found in distinct_of(terms, X)]
-    most = 0.5 * len(terms) if few else 1.0
-    return sum(size**2 for size in sizes) <= most * len(X) ** 2 and len(terms) > 1
-
-
-def _some(data: np.ndarray, places: np.ndarray | None) -> np.ndarray:
-    """Return some samples of (d, n), all where None."""
-    return data if places is None else np.ascontiguousarray(data[:, places])

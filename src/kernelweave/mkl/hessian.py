@@ -28,6 +28,8 @@ MAX_TOGETHER = 64
 FINEST = 1e-3
 #: Cuts are asked for a bound once the step's own is this near.
 NEAR = 0.5
+#: A step that promises less than this share of the tolerance goes beyond its goal.
+LITTLE = 0.3
 #: After how many steps of little gain cutting planes take over, and for how many turns: for twice as many where they
 #: brought nothing.
 MAX_CRAWLS, CUT_TURNS = 8, 10
@@ -59,7 +61,9 @@ class Hessian(Solver):
         cuts = MasterLP(problem.gram.n_terms)
         cuts.recall(problem)
         first = first_weights(problem, run, Hessian())
-        step = bounded(run.solve(first, None, problem.inner_tol(np.inf)), cuts)
+        learned = problem.start is None and not np.array_equal(first, problem.start_weights())
+        # weights that a part of the samples told are nearly right: the machines are worth solving
+        step = bounded(run.solve(first, None, problem.inner_tol(0.0 if learned else np.inf)), cuts)
         gap = yield step
         if self.simple_first:
             from .simple import Simple
@@ -88,6 +92,12 @@ class Hessian(Solver):
         while crawls < MAX_CRAWLS:
             direction = newton_target(run, step) - step.weights
             slope = -0.5 * float(step.quad @ direction)
+            if problem.gram.n > EXACT_SAMPLES and 0.0 < -slope < LITTLE * problem.tol * abs(step.upper):
+                # what is left of the gap is a matter of proof: coef from both sides of the optimum prove it together
+                weights = beyond(step.weights, direction)
+                step, crawls = bounded(run.solve(weights, step.states, problem.inner_tol(0.0)), cuts), crawls + 1
+                gap = yield step
+                continue
             # machines must be solved better than what the step is to gain
             tol = sharp * min(problem.inner_tol(gap), 0.1 * max(-slope, 0.0) / abs(step.upper) + 0.03 * problem.tol)
             found = self._backtrack(run, step, direction, slope, tol) if slope < 0 else None
@@ -115,6 +125,12 @@ class Hessian(Solver):
             fit = -0.5 * slope * length**2 / (trial.upper - step.upper - slope * length)
             length = float(np.clip(fit, 0.1 * length, 0.5 * length))
         return None
+
+
+def beyond(weights: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Return weights twice as far along a direction as it goes, or as far as weights are not negative."""
+    room = -weights[direction < 0] / direction[direction < 0]
+    return np.maximum(weights + min(2.0, room.min(initial=2.0)) * direction, 0.0)
 
 
 def bounded(step: Step, cuts: MasterLP) -> Step:
