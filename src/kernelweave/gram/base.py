@@ -17,6 +17,7 @@ from .offer import Bytes, Held, Offer, Room
 if TYPE_CHECKING:
     from .coordinates import Coordinates
     from .embedding import Vectors
+    from .pair_rows import Pairs
     from .prepared import Prepared
 
 #: Bytes of kernel values that are computed at a time where they are not kept.
@@ -206,7 +207,7 @@ class Gram:
         """Return how long a pair takes beside a visit of descent to one of the two; inf where `pairs` are not made."""
         return np.inf
 
-    def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Combined:
+    def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Pairs:
         """Return the kernel of some samples, whose rows are made as they are needed and kept in so many bytes."""
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ from .coordinates import Coordinates, JoinedCoordinates, WordCoordinates
 from .families import Family, block_of, families_of
 from .kept_tables import Tables
 from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active
-from .pair_rows import Pairs, WordPairs, pair_time, row_bytes
+from .pair_rows import Pairs, RowRoom, WordPairs, pair_time, row_bytes
 from .prepared import Prepared, PreparedPlacedWords
 from .stores import placed_scores
 from .tables import (
@@ -69,7 +69,7 @@ class LinaddGram(Gram):
         self.wave_bytes, self.row_bytes = wave_bytes, row_bytes
         self.families = families_of([piece for term in self.terms for piece in pieces(term, X)])
         self._roots: dict[str, np.ndarray | None] = {}
-        self._room: np.ndarray | None = None
+        self._room: RowRoom | None = None
         self.held = Held(coordinates=frozenset({"features"}), words=True, blas=False)
 
     @classmethod
@@ -136,10 +136,10 @@ class LinaddGram(Gram):
     def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Pairs:
         X, scaled = self.X.rows(rows), weights * self.factors
         parts = [WordPairs(family, X, scaled[family.numbers]) for family in self.families]
-        size = int(max(budget, 16 * len(rows)) // 8)
-        if self._room is None or len(self._room) < size:  # taken from the system only as rows come, and only once
-            self._room = np.empty(size)
-        return Pairs(parts, len(rows), self._room[:size].view(dtype), self.n_jobs)
+        size = max(budget, 16 * len(rows))
+        if self._room is None or 8 * len(self._room.numbers) < size - 8:
+            self._room = RowRoom(size)
+        return Pairs(parts, rows, weights, self._room, dtype, self.n_jobs)
 
     # -- products ----------------------------------------------------------------------------------------------------
 
