@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from kernelweave import RBF, Laplacian, WeightedDegree
-from kernelweave._fast.rows import add_rows
+from kernelweave._fast.rows import add_rows, put_columns
 from kernelweave.gram import DenseGram, LinaddGram, StackedGram, TiledGram
+from kernelweave.gram.pair_rows import in_places
 from kernelweave.views import as_views
 
 KERNELS = {
@@ -40,6 +41,65 @@ def test_products_and_blocks_are_those_of_the_matrix(name, room):
     assert np.allclose(pairs.block(some, some), K[np.ix_(some, some)], rtol=1e-12)
     single = gram.pairs(rows, weights, 8 * 120 * room, np.float32)
     assert np.allclose(single.apply(a), K @ a, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("n_new", [0, 17, 60])
+def test_rows_that_are_taken_over_have_what_is_new_in_their_places(name, n_new):
+    gram, rng = gram_of(KERNELS[name]), np.random.default_rng(n_new)
+    weights, order = np.ones(gram.n_terms), rng.permutation(150)
+    first, later = np.sort(order[:80]), np.sort(np.concatenate([order[17:80], order[80 : 80 + n_new]]))
+    pairs = gram.pairs(first, weights, 8 * 150 * 150)
+    pairs.rows_times(np.arange(0, 80, 2), np.ones(40))
+    samples = in_places(later, first)
+    moved = gram.pairs(samples, weights, 8 * 150 * 150)
+    moved.take_over(pairs)
+    assert moved.has_rows
+    assert not pairs.has_rows
+    K = gram.block(samples, samples, weights)
+    a = rng.normal(size=len(samples))
+    kept = np.flatnonzero(moved._slot >= 0)
+    assert len(kept) == np.isin(samples, first[::2]).sum(), "the rows of all that stayed"
+    assert np.allclose(moved._kept[moved._slot[kept]], K[kept], rtol=1e-12)
+    assert np.allclose(moved.apply(a), K @ a, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_for_which_there_is_no_room_are_made_anew():
+    gram = gram_of(KERNELS["normalised"])
+    pairs = gram.pairs(np.arange(60), np.ones(1), 8 * 60 * 60)
+    pairs.apply(np.ones(60))
+    wider = gram.pairs(np.arange(120), np.ones(1), 8 * 60 * 60)
+    wider.take_over(pairs)
+    assert not wider.has_rows
+    assert np.allclose(wider.apply(np.ones(120)), gram.block(np.arange(120), np.arange(120), np.ones(1)).sum(axis=1))
+
+
+def test_rows_of_others_are_not_taken_for_own():
+    gram = gram_of(KERNELS["normalised"])
+    first = gram.pairs(np.arange(60), np.ones(1), 8 * 60 * 60)
+    expected = first.apply(np.ones(60))
+    gram.pairs(np.arange(40, 100), np.ones(1), 8 * 60 * 60).apply(np.ones(60))
+    later = gram.pairs(np.arange(60), np.ones(1), 8 * 60 * 60)
+    later.take_over(first)
+    np.testing.assert_array_equal(later.apply(np.ones(60)), expected)
+    np.testing.assert_array_equal(first.apply(np.ones(60)), expected)
+
+
+def test_samples_stay_in_their_places():
+    before = np.array([5, 2, 9, 7])
+    np.testing.assert_array_equal(in_places(np.array([2, 5, 7, 11]), before), [5, 2, 11, 7])
+    np.testing.assert_array_equal(in_places(np.array([1, 2, 3, 5, 7, 11]), before), [5, 2, 1, 7, 3, 11])
+    np.testing.assert_array_equal(in_places(np.array([2, 5, 7]), before), before, "who is not needed may stay")
+    np.testing.assert_array_equal(in_places(np.array([2, 8]), before), [2, 8], "but not as many")
+
+
+def test_columns_are_put_where_they_belong():
+    rng = np.random.default_rng(0)
+    kept, slots, cols = rng.normal(size=(6, 9)), np.array([4, 1]), np.array([8, 0, 3])
+    block, expected = rng.normal(size=(2, 3)), kept.copy()
+    expected[np.ix_(slots, cols)] = block
+    put_columns(block, slots, cols, kept)
+    np.testing.assert_array_equal(kept, expected)
 
 
 @pytest.mark.parametrize("name", ["normalised", "shifted"])

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import clock
 from ..gram import SPARE_BYTES, Bytes, Combined
-from ..gram.pair_rows import row_room
+from ..gram.pair_rows import Pairs, in_places, row_room
 from ..losses import BoxQP
 from .base import UNLIMITED, DualState, Effort, Machine, Trail
 from .chunking import Chunking
@@ -32,9 +32,10 @@ MARGIN = 0.2
 
 @dataclass(frozen=True)
 class Screened(Trail):
-    """Of which samples f is known, and not only about."""
+    """Of which samples f is known, and not only about; and the rows that were made."""
 
     rows: np.ndarray
+    pairs: Pairs | None = None
 
 
 class Stuck(Trail):
@@ -76,37 +77,42 @@ class ActiveSet(Coordinate):
         by_rows = rows_pay(machine, K, len(rows), effort) and not isinstance(state.trail, Stuck)
         if len(rows) == K.n and not by_rows:
             return self.step_on_all(machine, K, state, effort)
-        solve = self._by_rows if by_rows else self._by_descent
-        found = solve(replace(machine, y=machine.y[rows], C=machine.C[rows]), K, state, rows, effort)
+        if by_rows:
+            pairs = _pairs_of(K, state, rows, effort)
+            rows, found = pairs.samples, self._by_rows(machine, K, state, pairs, effort)
+        else:
+            pairs, found = None, self._by_descent(machine, K, state, rows, effort)
         coef = np.zeros(K.n)
         coef[rows] = found.coef
         moved = replace(found, coef=coef, n_steps=state.n_steps + 1, active=len(rows), final=False)
         with clock.until(np.inf):  # or what was found would be lost
             if state.gap <= FAR or len(rows) == K.n:
-                left = found.trail if isinstance(found.trail, (Slow, Stuck)) else None
+                known = Screened(np.arange(K.n), pairs)
+                left = found.trail if isinstance(found.trail, (Slow, Stuck)) else known
                 return replace(moved, f=K.apply(coef), exact=True, trail=left)
             f = K.gram.apply_about(coef, K.weights)
         f[rows] = found.f
-        return replace(moved, f=f, exact=False, trail=Screened(rows))
+        return replace(moved, f=f, exact=False, trail=Screened(rows, pairs))
 
     def _by_descent(
         self, machine: Machine, K: Combined, state: DualState, rows: np.ndarray, effort: Effort
     ) -> DualState:
         """Return the machine of some samples, by descent."""
+        machine = replace(machine, y=machine.y[rows], C=machine.C[rows])
         descent, tol = K.gram.coordinates(rows).at(K.weights), next_gap(state, effort)
         found = descend(machine, descent, state.coef[rows], state.intercept, tol, self.max_passes, state.n_steps)
         slow = Slow() if found.gap > tol and not clock.is_over() else None
         return DualState(found.a, found.f, found.intercept, trail=slow)
 
-    def _by_rows(self, machine: Machine, K: Combined, state: DualState, rows: np.ndarray, effort: Effort) -> DualState:
+    def _by_rows(self, machine: Machine, K: Combined, state: DualState, pairs: Pairs, effort: Effort) -> DualState:
         """Return the machine of some samples, or of all, by SMO on rows.
 
         Rows are rounded: f is made anew from what was found, and the next step goes on from there.
         """
-        whole = len(rows) == K.n
+        rows, whole = pairs.samples, pairs.n == K.n
         tol = max(WHOLE_SHARE * effort.gap, SHARE * state.gap) if whole else next_gap(state, effort)
-        pairs = K.gram.pairs(rows, K.weights, row_room(effort.bytes), np.float32)
-        found = solve_by_rows(machine, pairs, state.coef[rows], _values_of(K, state, rows), tol)
+        machine = replace(machine, y=machine.y[rows], C=machine.C[rows])
+        found = solve_by_rows(machine, pairs, state.coef[rows], _values_of(K, state, pairs), tol)
         stuck = whole and found.gap > max(tol, 0.5 * state.gap)
         return replace(found, trail=Stuck() if stuck else None)
 
@@ -139,12 +145,27 @@ class ActiveSet(Coordinate):
         return np.arange(n) if 2 * len(near) >= n and n <= most else np.sort(near)
 
 
-def _values_of(K: Combined, state: DualState, rows: np.ndarray) -> np.ndarray:
+def _pairs_of(K: Combined, state: DualState, rows: np.ndarray, effort: Effort) -> Pairs:
+    """Return the kernel on some samples, and on others that cost nothing, with the rows that the last step made."""
+    before = state.trail.pairs if isinstance(state.trail, Screened) else None
+    goes_on = before is not None and np.array_equal(before.weights, K.weights)
+    rows = in_places(rows, before.samples) if before is not None and goes_on else rows
+    pairs = K.gram.pairs(rows, K.weights, row_room(effort.bytes), np.float32)
+    if before is not None and goes_on:
+        pairs.take_over(before)
+    return pairs
+
+
+def _values_of(K: Combined, state: DualState, pairs: Pairs) -> np.ndarray:
     """Return K coef of some samples, where the state has it only of some, and of others about."""
+    rows = pairs.samples
     f = state.f[rows]
     if isinstance(state.trail, Screened):
         new = np.flatnonzero(~np.isin(rows, state.trail.rows))
-        f[new] = K.gram.apply(state.coef, K.weights, K.gram.X.rows(rows[new]))
+        if len(new) and pairs.has_rows:  # those of the support, most of them
+            f[new] = pairs.apply(state.coef[rows])[new]
+        elif len(new):
+            f[new] = K.gram.apply(state.coef, K.weights, K.gram.X.rows(rows[new]))
     return f
 
 

@@ -17,7 +17,7 @@ from .offer import Bytes, Held, Offer, Room
 if TYPE_CHECKING:
     from .coordinates import Coordinates
     from .embedding import Vectors
-    from .pair_rows import PairPart
+    from .pair_rows import PairPart, Pairs, RowRoom
     from .prepared import Prepared
 
 #: Bytes of kernel values that are computed at a time where they are not kept.
@@ -60,7 +60,7 @@ class Gram:
         #: What every K_m is multiplied with: the scaling of the terms.
         self.factors = np.ones(len(self.terms)) if factors is None else np.asarray(factors, dtype=np.float64)
         self._last_coordinates: tuple[np.ndarray, Coordinates] | None = None
-        self._row_room: np.ndarray | None = None
+        self._row_room: RowRoom | None = None
 
     @classmethod
     def takes(cls, term: Kernel, X: Views) -> bool:
@@ -210,14 +210,14 @@ class Gram:
         """Return how long a pair takes beside a visit of descent to one of the two; inf where `pairs` are not made."""
         return np.inf
 
-    def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Combined:
+    def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Pairs:
         """Return the kernel of some samples, whose rows are made as they are needed and kept in so many bytes."""
-        from .pair_rows import Pairs
+        from .pair_rows import Pairs, RowRoom
 
-        size = int(max(budget, 16 * len(rows)) // 8)
-        if self._row_room is None or len(self._row_room) < size:  # taken from the system as rows come, and only once
-            self._row_room = np.empty(size)
-        return Pairs(self.pair_parts(rows, weights), len(rows), self._row_room[:size].view(dtype), self.n_jobs)
+        size = max(budget, 16 * len(rows))
+        if self._row_room is None or 8 * len(self._row_room.numbers) < size - 8:
+            self._row_room = RowRoom(size)
+        return Pairs(self.pair_parts(rows, weights), rows, weights, self._row_room, dtype, self.n_jobs)
 
     def pair_parts(self, rows: np.ndarray, weights: np.ndarray) -> list[PairPart]:
         """Return what computes values of pairs of some samples, to be added up."""

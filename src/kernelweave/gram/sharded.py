@@ -17,9 +17,10 @@ from ..errors import MemoryBudgetError
 from ..kernels import Kernel
 from ..parallel import blocks
 from ..views import Views
-from .base import Combined, Gram, block_rows, support_of
+from .base import Gram, block_rows, support_of
 from .coordinates import Coordinates
 from .offer import NO_MATRIX, Bytes, Held, Offer, Room, n_active
+from .pair_rows import Pairs
 from .prepared import Prepared
 
 #: Samples that the bytes of a gram of some samples are estimated from.
@@ -197,8 +198,10 @@ class ShardedGram(Gram):
     def pair_time(self, weights: np.ndarray) -> float:
         return self._probe.rescaled(self.factors).pair_time(weights)
 
-    def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Combined:
-        return self._local(rows).pairs(np.arange(len(rows)), weights, budget, dtype)
+    def pairs(self, rows: np.ndarray, weights: np.ndarray, budget: float, dtype: type = np.float64) -> Pairs:
+        found = self._local(rows).pairs(np.arange(len(rows)), weights, budget, dtype)
+        found.samples = rows
+        return found
 
     def _quad_columns(self, coef: np.ndarray) -> np.ndarray:
         support = support_of(coef)
