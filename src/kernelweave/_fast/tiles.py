@@ -21,6 +21,8 @@ MIRRORED = 32
 #: How many times an exponential is squared before the next one is made anew, in single and in double precision: every
 #: time doubles the error of its last bits.
 SQUARES = (2, 6)
+#: Says that there is no exponential to go on from; not a plain -1, which would be a type of its own, and compiled for.
+AFRESH = np.int64(-1)
 
 
 @jit_fused
@@ -76,7 +78,7 @@ def _value(q, form, squared, out):
     """
     if form[2] != 0.0:
         _power(q, form, 1.0, out)
-        return -1
+        return AFRESH
     squares = int(form[3])
     if squares > 0 and squared >= 0 and squared + squares <= SQUARES[q.itemsize // 8]:
         for _ in range(squares):
@@ -93,13 +95,13 @@ def _value(q, form, squared, out):
 def _mix(q, forms, weights, values, out):
     """(w,), (p, 4), (p,), (w,), (w,) -> None: Σ_p weights_p · term p, into out; `values` is for what is in between."""
     out[:] = 0
-    squared = -1
+    squared = AFRESH
     for p in range(forms.shape[0]):
         w = q.dtype.type(weights[p])
         if weights[p] == 0.0:
-            squared = -1
+            squared = AFRESH
         elif forms[p, 2] != 0.0:
-            squared = -1
+            squared = AFRESH
             _power(q, forms[p], weights[p], values)
             for j in range(q.shape[0]):
                 out[j] += values[j]
@@ -212,7 +214,7 @@ def each_symmetric(kind, data, forms, scales, terms, first, last, out):
             for i in range(top, bottom, ROWS):
                 _shared(kind, data, i, bottom, data, start, w, q)
                 for s in range(min(ROWS, bottom - i)):
-                    squared = -1
+                    squared = AFRESH
                     for p in range(forms.shape[0]):
                         squared = _value(q[s][:w], forms[p], squared, room[:w])
                         _copy(room[:w], scales[p], out[terms[p], i + s][start : start + w])
@@ -230,7 +232,7 @@ def each(kind, rows, cols, forms, scales, terms, out):
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, cols, start, w, q)
             for s in range(min(ROWS, r - i)):
-                squared = -1
+                squared = AFRESH
                 for p in range(forms.shape[0]):
                     squared = _value(q[s][:w], forms[p], squared, room[:w])
                     _add(room[:w], scales[p], out[terms[p], i + s][start : start + w])
@@ -261,7 +263,7 @@ def each_products(kind, rows, cols, forms, scales, terms, coef, out):
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, cols, start, w, q)
             for s in range(min(ROWS, r - i)):
-                squared = -1
+                squared = AFRESH
                 for p in range(forms.shape[0]):
                     squared = _value(q[s][:w], forms[p], squared, room[:w])
                     for c in range(coef.shape[0]):
@@ -281,7 +283,7 @@ def each_quads(kind, data, forms, scales, terms, coef, first, last, out):
             w = min(width, n - start)
             _shared(kind, data, i, last, data, start, w, q)
             for s in range(min(ROWS, last - i)):
-                squared, after = -1, s + 1 if start == i else 0  # what lies before the diagonal is there already
+                squared, after = AFRESH, s + 1 if start == i else 0  # what lies before the diagonal is there already
                 for p in range(forms.shape[0]):
                     squared = _value(q[s][:w], forms[p], squared, room[:w])
                     for c in range(coef.shape[0]):
