@@ -5,7 +5,7 @@ python benchmarks/history.py --record     the same, and adds a line for this ver
 
 Seconds depend on the machine and on who else uses it; ratios of two measurements taken in turns depend on it much less.
 So every figure is CPU seconds here divided by CPU seconds of a peer (scikit-learn), the median of several turns. One
-that grows by more than a fifth from a version to the next deserves a look.
+that grows by more than a fifth from a version to the next deserves a look. All of it takes less than four minutes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ import kernelweave as kw
 from kernelweave.datasets import make_splice_sites
 
 RESULTS = Path(__file__).with_name("history.csv")
-ROUNDS = 5
+#: Turns of a case: as many as end within so many seconds, but at least and at most so many.
+SECONDS, FEWEST, MOST = 25.0, 3, 7
 #: A ratio that is so many times that of the version before is marked.
 SLOWER = 1.2
 
@@ -95,7 +96,11 @@ def ratio(case: Callable[[], tuple[Work, Work]]) -> float:
     """The median ratio of ours to the peer, measured in turns after one call each, which may compile."""
     ours, peer = case()
     ours(), peer()
-    return median(seconds(ours) / max(seconds(peer), 1e-4) for _ in range(ROUNDS))
+    found: list[float] = []
+    start = time.monotonic()
+    while len(found) < FEWEST or (len(found) < MOST and time.monotonic() < start + SECONDS):
+        found.append(seconds(ours) / max(seconds(peer), 1e-4))
+    return median(found)
 
 
 def recorded() -> list[dict[str, str]]:

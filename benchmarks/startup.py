@@ -3,7 +3,8 @@
 Every time is that of a whole process, interpreter included, in a fresh environment with what
 `pip install 'kernelweave[plot]'` brings and no more: scikit-learn imports pandas wherever it is
 installed, which would be counted as ours. Compiled code goes to a fresh folder, so that the very
-first use compiles everything, as it does after an installation.
+first use compiles everything, as it does after an installation. What compiling takes is the
+processor's time of the first process less that of the same once more.
 """
 
 from __future__ import annotations
@@ -93,18 +94,21 @@ def main() -> None:
         ]
         take(["-m", "kernelweave", "demo", "--output", "demo"], folder / "demo", at=folder)
         for name, arguments in PATHS.items():
-            found.append((f"{name}, nothing compiled yet", take(arguments, folder / name, at=folder), 10.0))
-            found.append((f"{name}, once more", take(arguments, folder / name, at=folder), None))
+            first, again = (take(arguments, folder / name, at=folder) for _ in range(2))
+            found.append((f"{name}, nothing compiled yet", first, None))
+            found.append((f"{name}, once more", again, None))
+            compiling = Taken(first.seconds - again.seconds, first.cpu - again.cpu)
+            found.append((f"{name}, compiling", compiling, 10.0))
     table = Table(title="Time to start (whole processes)", box=box.SIMPLE)
     table.add_column("what")
     for heading in ("seconds", "CPU s", "limit", ""):
         table.add_column(heading, justify="right")
     for what, taken, limit in found:
-        verdict = "" if limit is None else "ok" if taken.seconds < limit else "MISSED"
+        verdict = "" if limit is None else "ok" if taken.cpu < limit else "MISSED"
         shown = "" if limit is None else f"{limit:g}"
         table.add_row(what, f"{taken.seconds:.2f}", f"{taken.cpu:.2f}", shown, verdict)
     Console(width=100).print(table)
-    print("Where seconds are far above CPU s, the machine was busy: measure again.")
+    print("Limits are for CPU s. Where seconds are far above them, the machine was busy: measure again.")
 
 
 if __name__ == "__main__":

@@ -126,13 +126,28 @@ def test_every_page_is_behind_a_door():
         assert page.stem in toctree or "*" in toctree, f"{name_of(page)} is in no table of contents"
 
 
-def test_no_address_is_invented():
-    """The project has no address of its own yet; where one is stated, it must be a whole one."""
+#: An address that leads somewhere: https, a host with a domain, none that stands for another.
+WHOLE = re.compile(r"https://(?!(?:www\.)?example\.)[\w-]+(\.[\w-]+)*\.[a-z]{2,}(/\S*)?")
+
+
+def test_addresses_are_whole_ones():
+    """Those of the project, which has none yet, and all that pages lead to."""
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for address in project.get("urls", {}).values():
-        assert re.fullmatch(r"https://[\w.-]+\.\w+(/\S*)?", address)
+    texts = [*TEXTS.values(), *(path.read_text(encoding="utf-8") for path in OTHERS if path.exists())]
+    linked = [one for text in texts for one in re.findall(r"\]\((https?:[^)\s]*)\)", text)]
+    assert linked
+    stated = [*project.get("urls", {}).values(), *linked]
+    assert [one for one in stated if not WHOLE.fullmatch(one)] == []
+    for wrong in (
+        "http://kernelweave.org",
+        "https://kernelweave",
+        "https://example.org/docs",
+        "kernelweave.org",
+        "https://",
+    ):
+        assert not WHOLE.fullmatch(wrong)
 
 
 def words(text):

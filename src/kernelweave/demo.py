@@ -209,7 +209,7 @@ class Demo:
             "": f"kernelweave predict {folder}/sites.kw {folder}/sites_test.fa | head",
             " ": f"kernelweave explain {folder}/sites.kw --output {folder}/importance",
             "  ": f"kernelweave cv {folder}/table_train.csv --target outcome --C 0.1,1,10",
-            "read": "README.md for examples to copy, docs/reference/command_line.md for all commands",
+            "read": "docs/howto/examples.md for examples to copy, docs/reference/command_line.md for all commands",
         }
         self.out.print(facts(rows))
 

@@ -1,6 +1,7 @@
 """cv, kernels, convert, inspect, explain, report."""
 
 import csv
+import importlib.util
 import json
 import re
 
@@ -181,6 +182,17 @@ def test_explain_draws(folder, kw):
     kw("explain", "model.kw", "--output", "out")
     for name in ("terms.png", "importance.png", "logo.png"):
         assert (folder / "out" / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_explain_without_matplotlib_writes_its_tables(folder, kw, monkeypatch):
+    kw("fit", "pos.fa", "neg.fa", "--kernel", "WeightedDegree(degree=3).split('degree')")
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *at: None if name == "matplotlib" else find(name, *at)
+    )
+    assert "pip install 'kernelweave[plot]'" in kw("explain", "model.kw", "--output", "out").stderr
+    assert {"terms.tsv", "kmers.tsv"} <= {path.name for path in (folder / "out").iterdir()}
+    assert not list((folder / "out").glob("*.png"))
 
 
 def test_explain_a_table(folder, kw):

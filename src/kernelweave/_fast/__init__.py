@@ -5,6 +5,8 @@ package loads Numba, so the layers above import from here inside the functions
 that need it.
 """
 
+from typing import Any
+
 from . import interrupts
 
 _alone = interrupts.may_wait()
@@ -61,9 +63,13 @@ class _Passes(event.Listener):
 event.register("numba:run_pass", _Passes())
 
 
+#: Nobody calls these functions from C: the wrapper for it would be compiled for nothing.
+_ALWAYS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
 def _decorator(**options):
     def decorate(function):
-        compiled = checked(njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+        compiled = checked(njit(**_ALWAYS, **options)(function))
         compiled.__class__ = Compiled
         return compiled
 

@@ -14,6 +14,8 @@ from kernelweave._fast.lanes import LANES, intrinsic
 AMBIGUOUS = 255
 #: Sequences that are turned position-major at a time.
 TILE = 256
+#: Sequences that are looked through at a time for letters that are none.
+BLOCK = 1 << 14
 
 
 def _scalar(name, extra):
@@ -114,25 +116,26 @@ def pack_words(codes):
     return words
 
 
-@jit
 def ambiguous_rows(codes, n_letters):
     """Codes (n, L) uint8 -> indices (m,) int64 of the rows that hold a letter outside 0 .. n_letters - 1."""
-    n, length = codes.shape
-    found = np.empty(n, np.int64)
-    m = 0
-    for j in range(n):
-        highest = np.uint8(0)
-        for i in range(length):
-            highest = max(highest, codes[j, i])
-        if highest >= n_letters:
-            found[m] = j
-            m += 1
-    return found[:m].copy()
+    found = [np.empty(0, np.int64)]
+    for start in range(0, len(codes), BLOCK):
+        beyond = codes[start : start + BLOCK] >= n_letters
+        if beyond.any():
+            found.append(start + np.flatnonzero(beyond.any(axis=1)))
+    return np.concatenate(found)
+
+
+def valid_runs(codes, rows, n_letters):
+    """Codes (n, L), rows (m,) -> runs (L, m) int32: letters from each position up to the first ambiguous one."""
+    if not len(rows):  # mostly so: then nothing is compiled
+        return np.empty((codes.shape[1], 0), np.int32)
+    return _valid_runs(codes, rows, n_letters)
 
 
 @jit
-def valid_runs(codes, rows, n_letters):
-    """Codes (n, L), rows (m,) -> runs (L, m) int32: letters from each position up to the first ambiguous one."""
+def _valid_runs(codes, rows, n_letters):
+    """`valid_runs` of some rows."""
     length = codes.shape[1]
     runs = np.empty((length, len(rows)), np.int32)
     for r in range(len(rows)):

@@ -199,7 +199,7 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
             top -= 1
             c = stack[top]
             if common > (nodes[stack[top - 1], DEPTH] if top > 0 else -1):
-                _open(nodes, floats, n_nodes, common, np.int64(nodes[c, RANK]), 0.0, 0)
+                _open(nodes, floats, n_nodes, common, np.int64(nodes[c, RANK]), 0.0, np.int64(0))
                 stack[top] = n_nodes
                 top += 1
                 n_nodes += 1
@@ -227,7 +227,7 @@ def _grow_tries(nodes, floats, closed, stack, letters, now, exact64, n_letters, 
         if common < 0:
             bucket = _word(codes[r], letters, order[r], i, short, n_letters, exact64)
         if size > common:
-            _open(nodes, floats, n_nodes, size, r, coef[r], 1)
+            _open(nodes, floats, n_nodes, size, r, coef[r], np.int64(1))
             stack[top] = n_nodes
             top += 1
             n_nodes += 1

@@ -50,8 +50,6 @@ def hash_letters(codes, letters, offsets, out):
         out[r] = mixed(h)
 
 
-@jit
 def join_hashes(part, out):
     """out[i] = the hash of what out[i] and part[i] stand for, in this order; both (n,) uint64."""
-    for i in range(out.size):
-        out[i] = mixed(out[i] * _PRIME + part[i] + _GOLDEN)
+    out[:] = mixed.py_func(out * _PRIME + part + _GOLDEN)

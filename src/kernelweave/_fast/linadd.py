@@ -86,7 +86,7 @@ def _read_paths(rows, offset, sums, target, pending, codes, heads, n_pending):
 def lookup(forest, words, out):
     """Exact64 forest, words of n queries without ambiguous letters (`pack_words`), out (1 or positions, n)."""
     n = out.shape[1]
-    width, short = level_offset(4, forest.short), np.uint64(64 - 2 * forest.short)
+    width, short = level_offset(np.int64(4), forest.short), np.uint64(64 - 2 * forest.short)
     # The larger a table, the more queries must share it while it is in the cache.
     chunk = max(1, min(n, max(SMALL_CHUNK, 4 * forest.roots.shape[1])))
     codes, pending, heads = np.empty(chunk, np.uint64), np.empty(chunk, np.int32), np.empty(chunk, np.int32)
@@ -127,7 +127,7 @@ def slide(forest, places, starts, out):
     A window reads the same places as its neighbour, one further on: no window is ever cut out.
     """
     n = len(starts)
-    width, short = level_offset(4, forest.short), np.uint64(64 - 2 * forest.short)
+    width, short = level_offset(np.int64(4), forest.short), np.uint64(64 - 2 * forest.short)
     chunk = max(1, min(n, max(SMALL_CHUNK, 4 * forest.roots.shape[1])))
     codes, pending, heads = np.empty(chunk, np.uint64), np.empty(chunk, np.int32), np.empty(chunk, np.int32)
     high = np.empty(chunk, np.uint64)
@@ -198,7 +198,7 @@ def lookup_limited(forest, words, queries, runs, out):
                 continue
             code = _window(words, i, j)
             prefix = np.int64(code >> np.uint64(64 - 2 * k))
-            out[p * step, j] += forest.levels[p, level_offset(4, k) + prefix]
+            out[p * step, j] += forest.levels[p, level_offset(np.int64(4), k) + prefix]
             root = np.int64(forest.roots[p, prefix]) if limit > k else 0
             if root > 0:
                 offset = forest.segment_start[p] - a
@@ -224,7 +224,7 @@ def lookup_degrees(forest, words, queries, runs, out):
                 limit = np.int64(len(forest.sums) - i if clean else runs[i, r])
                 for k in range(min(limit, short, degree)):
                     kmer = np.int64(code >> np.uint64(62 - 2 * k))
-                    out[p * step + k, j] += forest.levels[p, level_offset(4, k + 1) + kmer]
+                    out[p * step + k, j] += forest.levels[p, level_offset(np.int64(4), k + 1) + kmer]
                 root = np.int64(forest.roots[p, np.int64(code >> np.uint64(64 - 2 * short))]) if limit > short else 0
                 if root > 0:
                     offset = forest.segment_start[p] - a

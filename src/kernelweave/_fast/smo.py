@@ -29,12 +29,14 @@ def smo(K, ridge, l1, lower, upper, a, g, eps, max_iter):
     climb = np.empty(q)
     fall = np.empty(q)
     gain = np.empty(q)
+    largest = 0.0
     for t in range(q):
         diag[t] = K[t, t] + ridge[t]
         up[t], down[t] = _doors(a[t], lower[t], upper[t], l1)
         climb[t] = up[t] - g[t]
+        largest = max(largest, diag[t])
     # two samples that are the same have no curvature between them, but for rounding
-    flat = max(1e-12 * min(1.0, diag[_argmax(diag)]), 1e-300)
+    flat = max(1e-12 * min(1.0, largest), 1e-300)
     violation = 0.0
     for turn in range(max_iter):
         i = _argmax(climb)
@@ -73,7 +75,7 @@ def smo(K, ridge, l1, lower, upper, a, g, eps, max_iter):
 
 @jit_fastmath
 def smo_single(K, ridge, l1, lower, upper, a, g, eps, max_iter):
-    """(q, q), (q,), (), (q,) × 4, (), () -> iterations, violation: the same turns, chosen by numbers in single precision.
+    """(q, q), (q,), (), (q,) × 4, (), () -> iterations, violation: the same, chosen by numbers in single precision.
 
     K is in single precision. In the end g is made anew from what moved, in double precision, and the violation from it:
     it may be above eps where rounding misled the turns.

@@ -21,11 +21,13 @@ MIRRORED = 32
 #: How many times an exponential is squared before the next one is made anew, in single and in double precision: every
 #: time doubles the error of its last bits.
 SQUARES = (2, 6)
+#: Says that there is no exponential to go on from; not a plain -1, which would be a type of its own, and compiled for.
+AFRESH = np.int64(-1)
 
 
 @jit_fused
 def room_for(count, width, like):
-    """(), (), any -> (count, width or more): memory whose rows begin where lines of the cache do, none a page after another.
+    """(), (), any -> (count, width or more): memory whose rows begin where cache lines do, none a page after another.
 
     A vector that crosses a line costs two, and rows a page apart wait for each other.
     """
@@ -97,7 +99,7 @@ def _value(q, form, squared, out):
     """
     if form[2] != 0.0:
         _power(q, form, 1.0, out)
-        return -1
+        return AFRESH
     squares = int(form[3])
     if squares > 0 and squared >= 0 and squared + squares <= SQUARES[q.itemsize // 8]:
         for _ in range(squares):
@@ -114,13 +116,13 @@ def _value(q, form, squared, out):
 def _mix(q, forms, weights, values, out):
     """(w,), (p, 4), (p,), (w,), (w,) -> None: Σ_p weights_p · term p, into out; `values` is for what is in between."""
     out[:] = 0
-    squared = -1
+    squared = AFRESH
     for p in range(forms.shape[0]):
         w = q.dtype.type(weights[p])
         if weights[p] == 0.0:
-            squared = -1
+            squared = AFRESH
         elif forms[p, 2] != 0.0:
-            squared = -1
+            squared = AFRESH
             _power(q, forms[p], weights[p], values)
             for j in range(q.shape[0]):
                 out[j] += values[j]
@@ -236,7 +238,7 @@ def each_symmetric(kind, data, forms, scales, terms, first, last, out):
             for i in range(top, bottom, ROWS):
                 _shared(kind, data, i, bottom, tile, w, q)
                 for s in range(min(ROWS, bottom - i)):
-                    squared = -1
+                    squared = AFRESH
                     for p in range(forms.shape[0]):
                         squared = _value(q[s][:w], forms[p], squared, room[:w])
                         _copy(room[:w], scales[p], out[terms[p], i + s][start : start + w])
@@ -255,7 +257,7 @@ def each(kind, rows, cols, forms, scales, terms, out):
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, tile, w, q)
             for s in range(min(ROWS, r - i)):
-                squared = -1
+                squared = AFRESH
                 for p in range(forms.shape[0]):
                     squared = _value(q[s][:w], forms[p], squared, room[:w])
                     _add(room[:w], scales[p], out[terms[p], i + s][start : start + w])
@@ -288,7 +290,7 @@ def each_products(kind, rows, cols, forms, scales, terms, coef, out):
         for i in range(0, r, ROWS):
             _shared(kind, rows, i, r, tile, w, q)
             for s in range(min(ROWS, r - i)):
-                squared = -1
+                squared = AFRESH
                 for p in range(forms.shape[0]):
                     squared = _value(q[s][:w], forms[p], squared, room[:w])
                     for c in range(coef.shape[0]):
@@ -312,7 +314,7 @@ def each_quads(kind, data, forms, scales, terms, coef, first, last, out):
                 _shared(kind, data, i, bottom, tile, w, q)
                 for s in range(min(ROWS, bottom - i)):
                     # what lies before the diagonal is there already
-                    squared, after = -1, i + s + 1 - start if start == top else 0
+                    squared, after = AFRESH, i + s + 1 - start if start == top else 0
                     for p in range(forms.shape[0]):
                         squared = _value(q[s][:w], forms[p], squared, room[:w])
                         for c in range(coef.shape[0]):

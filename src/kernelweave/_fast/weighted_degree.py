@@ -126,8 +126,11 @@ def moved_planes(planes, shift):
 
 
 @jit
-def _wd_shift_block(moved_a, moved_b, moves, beta, out, tail, words):
-    """`wd_shift_block` on moved planes; moves (m, 2): planes to begin with in a and b, beta (m, degree) for each."""
+def _wd_shift_block(moved_a, first, moved_b, moves, beta, out, tail, words):
+    """`wd_shift_block` on moved planes; moves (m, 2): planes to begin with in a and b, beta (m, degree) for each.
+
+    The rows are those of moved_a from `first` on.
+    """
     na, nb = out.shape
     last, sure = moved_a.shape[0] * 2 // (len(moves) + 1) - 1, min(SURE, beta.shape[1])
     for start in range(0, nb, TILE):
@@ -138,8 +141,8 @@ def _wd_shift_block(moved_a, moved_b, moves, beta, out, tail, words):
                     a, b = moves[m, 0], moves[m, 1]
                     wrong = no_masks(words)
                     for p in range(last):
-                        wrong = add_differences(wrong, moved_a, a + p, i, moved_b, b + p, j)
-                    mask = agreements(wrong, moved_a, a + last, i, moved_b, b + last, j)
+                        wrong = add_differences(wrong, moved_a, a + p, first + i, moved_b, b + p, j)
+                    mask = agreements(wrong, moved_a, a + last, first + i, moved_b, b + last, j)
                     for k in range(sure):
                         total = add_scaled(total, beta[m, k], count_bits(mask))
                         mask = narrow(mask)
@@ -167,7 +170,7 @@ def wd_shift_rows(moved_a, moved_b, beta, delta, out):
     tail, words = np.empty((1, LANES), out.dtype), (0,) * moved_a.shape[1]
     rows = max(1, BURST // max(1, out.shape[1] * len(moves) * moved_a.shape[1]))
     for first in range(0, len(out), rows):
-        _wd_shift_block(moved_a[:, :, first:], moved_b, moves, scaled, out[first : first + rows], tail, words)
+        _wd_shift_block(moved_a, first, moved_b, moves, scaled, out[first : first + rows], tail, words)
 
 
 def wd_shift_block(planes_a, planes_b, beta, delta, out):
@@ -214,14 +217,10 @@ def wd_position_block(planes_a, planes_b, beta, position, out):
     _add_allowed(planes_a, planes_b, beta, allowed, 1.0, out, (0,) * n_words)
 
 
-@jit
 def cumulative(beta):
     """Beta (L, degree), a weight per position and degree -> sums (L, degree + 1), sums[i, k] = sum beta[i, :k]."""
-    length, degree = beta.shape
-    sums = np.zeros((length, degree + 1))
-    for i in range(length):
-        for k in range(degree):
-            sums[i, k + 1] = sums[i, k] + beta[i, k]
+    sums = np.zeros((beta.shape[0], beta.shape[1] + 1))
+    np.cumsum(beta, axis=1, out=sums[:, 1:])
     return sums
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from contextlib import ExitStack
@@ -41,7 +42,7 @@ With more than two classes, every class has its own: kmers-CLASS.tsv and so on.
 @click.option("--output", "-o", type=click.Path(), default="importance", show_default=True, help="The folder.")
 @click.option("--top", type=click.IntRange(min=1, max=opt.MOST), default=1000, show_default=True, help="Words to list.")
 @click.option("--orders", type=click.IntRange(min=1, max=12), help="Longest words in the map.  [default: up to 8]")
-@click.option("--no-plots", is_flag=True, help="Tables only, which need no matplotlib.")
+@click.option("--no-plots", is_flag=True, help="Tables only.")
 @click.option("--letters", type=click.Choice(["actual", "all"]),
               help="Write what the letters of DATA add; all: also what others would add in their place.")  # fmt: skip
 @click.option("--modisco", type=click.Path(), metavar="DIR", help="Write what `modisco motifs` reads into this folder.")
@@ -59,7 +60,7 @@ def explain(**options: Any) -> None:
     model = load(options["model"])
     model.n_jobs = options["threads"] or -1
     folder = _folder(options["output"])
-    written = Folder(folder, plots=not options["no_plots"])
+    written = Folder(folder, plots=not options["no_plots"] and _can_draw())
     written.terms(model)
     if _has_words(model):
         written.words(model, options["top"], options["orders"])
@@ -89,6 +90,16 @@ def _folder(path: str) -> str:
     if not os.access(path, os.W_OK):
         raise Failure(f"Cannot write into {path!r}: permission denied. Name another with --output.", IO)
     return path
+
+
+def _can_draw() -> bool:
+    """Whether matplotlib is at hand; where it is not, say how to get it."""
+    found = importlib.util.find_spec("matplotlib") is not None
+    if not found:
+        click.echo(
+            "Note: no pictures: matplotlib is not installed. Get it with: pip install 'kernelweave[plot]'", err=True
+        )
+    return found
 
 
 def _has_words(model: Any) -> bool:

@@ -96,7 +96,9 @@ class Pairs:
         from .._fast.alignment import pair_values
 
         # means are taken off value by value: differences of large sums would lose the digits of nearly constant terms
-        return pair_values(K, start, self._left[:, rows], self._right[:, cols], roots)
+        # columns are picked in another order of memory, which would be compiled for
+        left, right = (np.ascontiguousarray(part) for part in (self._left[:, rows], self._right[:, cols]))
+        return pair_values(K, start, left, right, roots)
 
     def target(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the ideal kernel for these rows and columns of the samples."""
@@ -138,7 +140,8 @@ class Pairs:
         G, h = np.zeros((n_columns, n_columns), order="F"), np.zeros(n_columns)
         for K, start, rows, cols, root in self._blocks_of_terms(diagonal=False):
             D = np.ones((n_columns, root.size))
-            D[:-1] = -pair_values(K, start, half[:, rows], half[:, cols], np.ones(root.shape))
+            left, right = np.ascontiguousarray(half[:, rows]), np.ascontiguousarray(half[:, cols])
+            D[:-1] = -pair_values(K, start, left, right, np.ones(root.shape))
             root = root.ravel() / np.sqrt(np.maximum(weights @ D, weights[-1]))  # below for indefinite terms only
             D *= root
             G = dsyrk(1.0, D.T, beta=1.0, c=G, trans=1, overwrite_c=1)
