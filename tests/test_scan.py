@@ -18,6 +18,7 @@ from kernelweave import (
     MKLOneClass,
     MKLRegressor,
     PositionalMarkovChain,
+    Shards,
     Spectrum,
     WeightedDegree,
     scan_file,
@@ -27,6 +28,7 @@ from kernelweave.io.intervals import IntervalWriter, Regions, format_of, read_re
 from kernelweave.io.records import read_batches, read_fragments
 from kernelweave.io.streams import Source
 from kernelweave.scan import Scanner
+from kernelweave.sequences import as_sequences
 
 WD = WeightedDegree
 LENGTH = 12
@@ -140,6 +142,22 @@ def test_wherever_blocks_and_lines_end(model, rows, block, width, strands):
     records = [(f"s{i}", row) for i, row in enumerate(rows)]
     got = flat(scan_file(model, stream(records, width), block=block, strands=strands))
     same(got, naive(model, records, {"both": "+-"}.get(strands, strands)))
+
+
+@pytest.mark.filterwarnings("ignore::kernelweave.DataWarning")
+@pytest.mark.parametrize("block", [64, 1 << 20])
+def test_packed_files_sets_and_shards_give_what_their_records_give(model, tmp_path, block):
+    records = [(f"record_{i + 1}", text) for i, (_, text) in enumerate(some_records())]
+    sequences = as_sequences([text for _, text in records], alphabet="dna")
+    path = tmp_path / "records.kwseq"
+    sequences.save(path)
+    shards = Shards.write(sequences, tmp_path / "part.kwseq", 2)
+    expected = flat(scan_file(model, stream(records), block=block))
+    for source in (path, str(path), sequences, shards):
+        progress = []
+        assert flat(scan_file(model, source, block=block, callback=progress.append)) == expected
+        assert progress[-1].fraction == 1.0
+        assert progress[-1].n_sequences == len(records)
 
 
 def test_threads_and_blocks_give_the_same_bits(model, monkeypatch):

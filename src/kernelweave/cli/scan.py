@@ -78,7 +78,7 @@ scanned once more, shuffled. Written to a file, an interrupted scan goes on afte
 @ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Say at the end, as JSON, how much was scored.")  # fmt: skip
 def scan(**options: Any) -> None:
-    """Score the windows of the sequences in GENOME (FASTA, plain or gzip) by a MODEL file."""
+    """Score the windows of the sequences in GENOME (FASTA, plain or gzip, or a packed file) by a MODEL file."""
     from ..io.model_file import load
 
     if options["region"] and options["regions"]:

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import zlib
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from ..errors import InputError, InputTypeError
 
@@ -126,7 +126,7 @@ class Source:
         for file in self._opened:
             file.close()
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: Any) -> None:

@@ -27,8 +27,8 @@ def scan_file(model: Any, path: Any, *, callback: Callback | None = None, **opti
     ----------
     model : fitted estimator
         Of one view of sequences.
-    path : path, "-" or binary file
-        FASTA or FASTQ, plain or gzip; records of any length pass in pieces.
+    path : path, "-", binary file, SequenceSet or Shards
+        FASTA or FASTQ, plain or gzip, or sequences that are packed; records of any length pass in pieces.
     callback : callable or None
         Called with a `Progress` after every block.
     **options

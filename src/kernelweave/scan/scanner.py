@@ -17,11 +17,11 @@ from ..errors import DataWarning, InputError
 from ..estimators.fitted import FittedModel, steps_of
 from ..gram.prepared import holding_unknown
 from ..io.intervals import as_regions
-from ..io.records import Fragment, read_fragments
-from ..io.streams import Source
+from ..io.records import Fragment
 from ..parallel import blas_threads, count_jobs
 from ..sequences.rules import letter_error
 from .sliding import WindowModel
+from .sources import FileSource, SetSource, open_source
 
 #: Letters that are read and scored at a time.
 BLOCK = 1 << 20
@@ -183,7 +183,7 @@ class Scanner:
         """
         self.progress, self._seeds = Progress(), None if shuffle is None else np.random.default_rng(shuffle)
         names, missing = _Names(), set(self.regions.names if self.regions else ())
-        with Source(path) as source, blas_threads(self.n_jobs):
+        with open_source(path) as source, blas_threads(self.n_jobs):
             for found, finished in self._scored(self._stretches(source, names, skip)):
                 missing -= {hits.name for hits in found}
                 hits = [one for one in found if len(one)]
@@ -210,12 +210,14 @@ class Scanner:
                 self.progress.n_unknown += counted.n_unknown
                 yield hits, finished
 
-    def _stretches(self, source: Source, names: _Names, skip: int) -> Iterator[tuple[list[_Stretch], int | None]]:
+    def _stretches(
+        self, source: FileSource | SetSource, names: _Names, skip: int
+    ) -> Iterator[tuple[list[_Stretch], int | None]]:
         """Yield stretches of about a block together, and the number of records where they end with a whole one."""
         held: list[_Stretch] = []
         tail, n_held, record, length = np.empty(0, np.uint8), 0, -1, self.window
         name, is_cut = "", False
-        for piece in read_fragments(source, self.block):
+        for piece in source.fragments(self.block):
             if piece.record != record:
                 self.progress.n_short += length < self.window
                 if n_held >= self.block or is_cut:
