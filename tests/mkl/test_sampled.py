@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelweave import RBF
+from kernelweave import RBF, WeightedDegree
+from kernelweave.datasets import make_splice_sites
 from kernelweave.dual import Machine
-from kernelweave.gram import TiledGram
+from kernelweave.gram import LinaddGram, TiledGram
 from kernelweave.losses import EpsilonInsensitive, Hinge, OneClass, Squared
 from kernelweave.mkl import Hessian, Problem, Run, run, sampled
 from kernelweave.mkl.sampled import first_weights
@@ -75,3 +76,21 @@ def test_what_may_cost_includes_all_that_does(loss):
         may = machine.may_cost(f, margin)
         for off in np.linspace(-margin, margin, 7):
             assert may[loss.value(Y, f + off) != 0].all()
+
+
+def words_problem(kernel, n=300):
+    windows, y = make_splice_sites(n, positives=0.3, random_state=0)
+    gram = LinaddGram(kernel.terms(as_views(windows)), as_views(windows))
+    return Problem(gram, [Machine(Hinge(), y.astype(float), np.ones(n))], Simplex())
+
+
+def test_many_terms_of_words_begin_with_a_part(monkeypatch):
+    monkeypatch.setattr("kernelweave.mkl.sampled.MIN_WORDS", 200)
+    problem = words_problem(WeightedDegree(degree=9).normalized().split("degree"))
+    weights = first_weights(problem, Run(problem), Hessian())
+    assert abs(weights - problem.start_weights()).max() > 0.05
+    assert weights.sum() == pytest.approx(1.0)
+    few = words_problem(WeightedDegree(degree=3).normalized().split("degree"))
+    np.testing.assert_array_equal(first_weights(few, Run(few), Hessian()), few.start_weights())
+    monkeypatch.setattr("kernelweave.mkl.sampled.MIN_WORDS", 1_000)
+    np.testing.assert_array_equal(first_weights(problem, Run(problem), Hessian()), problem.start_weights())
