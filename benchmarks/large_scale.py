@@ -6,9 +6,12 @@ Every fit runs in a process of its own, from a packed file that it maps, so that
     acceptor    C. elegans acceptor sites: 10,000, 30,000 and 100,000 windows, beside SVC on the matrix at 10,000
     million     100,000 and 1,000,000 windows of the C. elegans genome
     genome      all windows of chromosomes I to V, judged on chromosome X (half an hour)
+    whole       all windows of all chromosomes, nearly ten million
     synthetic   100,000 and 1,000,000 windows from `make_splice_sites`; no files needed
     degrees     MKL over 20 degrees beside one kernel, at 100,000 and at 1,000,000 windows of the genome
     threads     the same fits on one thread and on two: 100,000 acceptor sites, 100,000 and 1,000,000 genome windows
+    shifts      words that may move, and MKL over their degrees, beside degree 20, hashed words and LightGBM:
+                10,000 and 100,000 acceptor sites, a million windows of the genome, judged on windows of chromosome X
     positions   MKL over 141 positions on the acceptor sites, with a picture
     columns     MKL over two columns of sequences, and over numbers beside them, against chunking
     chunking    working sets of Q (paper's table 4.6), and plain rows against linadd, with fitted exponents
@@ -142,11 +145,15 @@ def fit(job: dict[str, Any]) -> dict[str, Any]:
         X, y = X.rows(slice(0, job["limit"])), y[: job["limit"]]
     if job.get("kernel"):
         X = table_of(X, y)
+    if job.get("peer"):
+        return fit_peer(job, X, y)
     kernel = WeightedDegree(degree=job.get("degree", 20)).normalized()
     options = {"C": job.get("C", 1.0), "tol": job.get("tol", 1e-3), "n_jobs": job["jobs"], "dual": dual_of(job)}
     options["memory"] = job.get("memory")
     if job.get("split"):
         model = MKLClassifier(kernel.split(*job["split"]), **options)
+    elif job.get("expression"):
+        model = MKLClassifier(parse(job["expression"]), **options)
     elif job.get("kernel"):
         model = MKLClassifier(parse(job["kernel"]), **options)
     else:
@@ -161,15 +168,50 @@ def fit(job: dict[str, Any]) -> dict[str, Any]:
     out |= {"weights": model.weights_.tolist(), "rss": peak(), "steps": model.n_iter_}
     out["bits"] = sha256(model.dual_coef_.tobytes() + np.array([out["dual"], out["gap"]]).tobytes()).hexdigest()
     if job.get("test"):
-        from sklearn.metrics import average_precision_score, roc_auc_score
-
-        new = SequenceSet.open(job["test"])
-        truth = np.load(Path(job["test"]).with_suffix(".labels.npy"))
-        started = time.perf_counter()
-        scores = model.decision_function(new)
-        out |= {"predict": time.perf_counter() - started, "n_test": len(truth), "rss": peak()}
-        out |= {"roc": roc_auc_score(truth, scores), "prc": average_precision_score(truth > 0, scores)}
+        out |= judge(model.decision_function, job)
     return out
+
+
+def judge(decide: Any, job: dict[str, Any]) -> dict[str, float]:
+    """Return how well new windows are told apart, and how long it takes."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    from kernelweave.sequences import SequenceSet
+
+    new: Any = SequenceSet.open(job["test"])
+    truth = np.load(Path(job["test"]).with_suffix(".labels.npy"))
+    if job.get("test_limit") and len(truth) > job["test_limit"]:
+        some = np.sort(np.random.default_rng(0).choice(len(truth), job["test_limit"], replace=False))
+        new, truth = new.rows(some), truth[some]
+    started = time.perf_counter()
+    scores = decide(new)
+    out = {"predict": time.perf_counter() - started, "n_test": len(truth), "rss": peak()}
+    return out | {"roc": roc_auc_score(truth > 0, scores), "prc": average_precision_score(truth > 0, scores)}
+
+
+def fit_peer(job: dict[str, Any], X: Any, y: np.ndarray) -> dict[str, Any]:
+    """Fit another package's model on the same windows, and return what it took and how it predicts."""
+    started, used = time.perf_counter(), time.process_time()
+    if job["peer"] == "words":
+        from acceptor import HashedWords
+
+        words = HashedWords().fit(list(X), y)
+
+        def decide(new: Any) -> np.ndarray:
+            return words.decision_function(list(new))
+
+    else:
+        from lightgbm import LGBMClassifier
+
+        trees = LGBMClassifier(n_estimators=500, learning_rate=0.05, n_jobs=job["jobs"], verbose=-1)
+        trees.fit(X.as_matrix(), y, categorical_feature=list(range(X.require_length())))
+
+        def decide(new: Any) -> np.ndarray:
+            return trees.predict_proba(new.as_matrix())[:, 1]
+
+    out = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - used, "n": len(y)}
+    none = {"dual": np.nan, "gap": np.nan, "support": 0}
+    return out | none | judge(decide, job)
 
 
 def table_of(windows: Any, y: np.ndarray) -> Any:
@@ -210,10 +252,10 @@ def run(path: Path, jobs: int, group: Path | None = None, **job: Any) -> dict[st
 
 def say(name: str, found: dict[str, Any]) -> None:
     """Print one line about a fit, with the reference where there is one."""
-    line = (
-        f"    {name:<28} {found['seconds']:8.1f} s ({found['cpu']:.1f} CPU)  dual {found['dual']:.4f}  gap "
-        f"{found['gap']:.1e}  {found['support']:,} support  {found['rss']:.2f} GB"
-    )
+    line = f"    {name:<28} {found['seconds']:8.1f} s ({found['cpu']:.1f} CPU)"
+    if found["support"]:  # other packages have none of these
+        line += f"  dual {found['dual']:.4f}  gap {found['gap']:.1e}  {found['support']:,} support"
+    line += f"  {found['rss']:.2f} GB"
     if "prc" in found:
         line += f"  auROC {found['roc']:.4f} auPRC {found['prc']:.4f} ({found['n_test'] / found['predict']:,.0f}/s)"
     if name in REFERENCE:
@@ -280,6 +322,14 @@ def part_genome(jobs: int) -> None:
         say("genome", found)
 
 
+def part_whole(jobs: int) -> None:
+    path = prepare("genome-I+II+III+IV+V+X")
+    if path is not None:
+        found = run(path, jobs)
+        print(f"    {found['n']:,} windows (8 minutes, 4 GB), {found['sites']:,} sites")
+        say("whole genome", found)
+
+
 def part_degrees(jobs: int) -> None:
     path = prepare("genome-1000000")
     if path is None:
@@ -303,6 +353,30 @@ def part_threads(jobs: int) -> None:
         say(f"{one['n']:,} on two threads", two)
         same = "the same bits" if one["bits"] == two["bits"] else "OTHER BITS"
         print(f"    {one['seconds'] / two['seconds']:.2f} times as fast (>= 1.7), {same}")
+
+
+def part_shifts(jobs: int) -> None:
+    prepare("genome-X")
+    judged = {"acceptor": "acceptor-test", "genome": "genome-X"}
+    shifted = "WeightedDegree(degree=10, shift=3).normalized()"
+    ways: dict[str, dict[str, Any]] = {
+        "degree 20": {},
+        "degree 10": {"degree": 10},
+        "degree 10, shift 3": {"expression": shifted},
+        "MKL over degrees": {"degree": 10, "split": ["degree"]},
+        "MKL over degrees, shift 3": {"expression": shifted + ".split('degree')"},
+        "hashed words + LinearSVC": {"peer": "words"},
+        "LightGBM": {"peer": "boosting"},
+    }
+    for name in ("acceptor-10000", "acceptor-100000", "genome-1000000"):
+        path, test = prepare(name), prepare(judged[name.partition("-")[0]])
+        if path is None or test is None:
+            continue
+        print(f"    {name}")
+        for way, job in ways.items():
+            if job.get("peer") == "boosting" and importlib.util.find_spec("lightgbm") is None:
+                continue
+            say(way, run(path, jobs, test=str(test), test_limit=200_000, **job))
 
 
 def part_positions(jobs: int) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kernelweave import RBF, WeightedDegree
+from kernelweave.datasets import make_splice_sites
 from kernelweave.dual import Machine
 from kernelweave.gram import LinaddGram, StackedGram, TiledGram
 from kernelweave.losses import EpsilonInsensitive, Hinge, OneClass, Squared
@@ -93,3 +94,21 @@ def test_a_part_tells_the_weights_of_numbers_beside_words(monkeypatch):
     found = run(Hessian(), problem)
     assert found.stop_reason == "converged"
     assert found.lower <= found.upper
+
+
+def words_problem(kernel, n=300):
+    windows, y = make_splice_sites(n, positives=0.3, random_state=0)
+    gram = LinaddGram(kernel.terms(as_views(windows)), as_views(windows))
+    return Problem(gram, [Machine(Hinge(), y.astype(float), np.ones(n))], Simplex())
+
+
+def test_many_terms_of_words_begin_with_a_part(monkeypatch):
+    monkeypatch.setattr("kernelweave.mkl.sampled.MIN_WORDS", 200)
+    problem = words_problem(WeightedDegree(degree=9).normalized().split("degree"))
+    weights = first_weights(problem, Run(problem), Hessian())
+    assert abs(weights - problem.start_weights()).max() > 0.05
+    assert weights.sum() == pytest.approx(1.0)
+    few = words_problem(WeightedDegree(degree=3).normalized().split("degree"))
+    np.testing.assert_array_equal(first_weights(few, Run(few), Hessian()), few.start_weights())
+    monkeypatch.setattr("kernelweave.mkl.sampled.MIN_WORDS", 1_000)
+    np.testing.assert_array_equal(first_weights(problem, Run(problem), Hessian()), problem.start_weights())
