@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-
 #: Bytes of a line of the processor's cache: a vector that crosses one costs two.
 LINE = 64
 

@@ -6,17 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from .. import clock
 from ..dual import Machine
 from ..dual.active_set import sample
 from .base import Problem, Solver, run
 from .machines import Run
 
 #: From how many samples on a part of them is asked first; which part, and of how many at the most.
-MIN_SAMPLES, SHARE, MAX_PART = 4_000, 0.25, 8_000
+MIN_SAMPLES, SHARE, MAX_PART = 4_000, 0.25, 24_000
 #: How well the weights of a part are learned: what is left is noise of the part.
 TOL = 0.02
-#: Most steps on a part.
-MAX_STEPS = 20
+#: Most steps on a part, and how much of the time it may take.
+MAX_STEPS, TIME_SHARE = 20, 0.25
 
 
 def first_weights(problem: Problem, this: Run, solver: Solver) -> np.ndarray:
@@ -37,7 +38,9 @@ def first_weights(problem: Problem, this: Run, solver: Solver) -> np.ndarray:
     if gram is None:
         return weights
     few = [_of_part(machine, rows) for machine in machines]
-    part = replace(problem, gram=gram.rescaled(problem.gram.factors), machines=few, tol=max(TOL, problem.tol))
+    here, tol = clock.now(), max(TOL, problem.tol)
+    deadline = here + TIME_SHARE * (problem.deadline - here)  # most of the time is for the samples all together
+    part = replace(problem, gram=gram.rescaled(problem.gram.factors), machines=few, tol=tol, deadline=deadline)
     found = run(solver, part, max_iter=MAX_STEPS, patience=MAX_STEPS)
     this.interrupted |= found.interrupted
     return found.step.weights
