@@ -75,7 +75,7 @@ def smo(K, ridge, l1, lower, upper, a, g, eps, max_iter):
 
 @jit_fastmath
 def smo_single(K, ridge, l1, lower, upper, a, g, eps, max_iter):
-    """(q, q), (q,), (), (q,) × 4, (), () -> iterations, violation: the same, chosen by numbers in single precision.
+    """(q, q), (q,), (), (q,) × 4, (), () -> iterations, violation: the same turns, chosen in single precision.
 
     K is in single precision. In the end g is made anew from what moved, in double precision, and the violation from it:
     it may be above eps where rounding misled the turns.
@@ -110,8 +110,8 @@ def smo_single(K, ridge, l1, lower, upper, a, g, eps, max_iter):
         g32[j] -= step * ridge[j]
         i = _climber(np.float32(step), K[i], K[j], up, g32, climb)
         turn += 1
-    _add_moves(K, ridge, a - before, g)
-    return turn, _violation(l1, lower, upper, a, g)
+    add_moves(K, ridge, a - before, g)
+    return turn, violation(l1, lower, upper, a, g)
 
 
 @jit_rough
@@ -177,7 +177,7 @@ def _place(bits, found):
 
 
 @jit_fastmath
-def _add_moves(K, ridge, moves, g):
+def add_moves(K, ridge, moves, g):
     """(q, q), (q,) × 3 -> None: g += (K + diag(ridge)) moves, four rows at a time."""
     q, moved = g.shape[0], np.flatnonzero(moves)
     for start in range(0, q, _PART):
@@ -191,12 +191,12 @@ def _add_moves(K, ridge, moves, g):
             k2, k3 = K[m2][start : start + _PART], K[m3][start : start + _PART]
             for t in range(to.shape[0]):
                 to[t] += (d0 * k0[t] + d1 * k1[t]) + (d2 * k2[t] + d3 * k3[t])
-    for t in moved:
+    for t in range(q):
         g[t] += ridge[t] * moves[t]
 
 
 @jit_fastmath
-def _violation(l1, lower, upper, a, g):
+def violation(l1, lower, upper, a, g):
     """(), (q,) × 4 -> by how much the steepest climb is above the least fall."""
     top, low = -CLOSED, CLOSED
     for t in range(a.shape[0]):

@@ -27,9 +27,9 @@ AFRESH = np.int64(-1)
 
 @jit_fused
 def room_for(count, width, like):
-    """(), (), any -> (count, width or more): memory whose rows begin where cache lines do, none a page after another.
+    """(), (), any -> (count, width or more): memory whose rows begin where lines of the cache do, none a page apart.
 
-    A vector that crosses a line costs two, and rows a page apart wait for each other.
+    A vector that crosses a line costs two, and rows that are a page apart wait for each other.
     """
     size, line = like.itemsize, LINE // like.itemsize
     numbers = np.empty(count * (width + line) + line, like.dtype)

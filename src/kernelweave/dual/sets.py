@@ -23,7 +23,7 @@ GROWTH = 4.0
 MARGIN, SLACK = 0.1, 2.0
 #: To which share of the violation that is left a set is solved, and in how many bursts at the most; and to which one
 #: where that may be the end: turns cost less than one more look at all samples.
-SHARE, MAX_BURSTS, LAST_SHARE = 0.1, 30, 0.015
+SHARE, MAX_BURSTS, LAST_SHARE = 0.1, 30, 0.003
 #: A set is solved again as it is where no less than this share of it still matters.
 KEPT = 0.6
 #: After so many steps f is computed anew.

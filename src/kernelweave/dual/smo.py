@@ -112,15 +112,15 @@ class SMO(DualSolver):
 
     def _optimise(self, qp: BoxQP, K: Combined, state: DualState, W: np.ndarray, eps: float) -> tuple[DualState, float]:
         """Return the state after SMO on the samples W, and how many numbers that touched."""
-        whole = len(W) == K.n and K.matrix is not None  # also in single precision: a copy would be twice as large
-        block, factor = (K.matrix, K.factor) if whole else (K.block(W, W), 1.0)
+        whole = K.matrix if len(W) == K.n else None  # also in single precision: a copy would be twice as large
+        block, factor = (K.block(W, W), 1.0) if whole is None else (whole, K.factor)
         # dividing the problem by the matrix's factor spares a copy of the matrix
         coef = state.coef[W]
         g = (state.f[W] + qp.ridge[W] * coef + qp.linear[W]) / factor
         before, ridge = coef.copy(), qp.ridge[W] / factor
         box = qp.l1 / factor, qp.lower[W], qp.upper[W]
         work = take_turns(block, ridge, *box, coef, g, eps / factor, int(BURST / max(1, len(W))))
-        if whole:
+        if whole is not None:
             return replace(state, coef=coef, f=factor * g - qp.ridge * coef - qp.linear), work
         full = state.coef.copy()
         full[W] = coef

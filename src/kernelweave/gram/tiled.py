@@ -31,6 +31,8 @@ HELD_SAMPLES = 3000
 SINGLE_TOL = 1e-5
 #: The part of the samples that a step of second order in the weights rests on at the most (`mkl.Hessian`).
 SECOND_ORDER_SHARE = 0.6
+#: Where no matrix is held, so many of them for each sample of the gram, and so many at the most.
+SECOND_ORDER_OF, MAX_TILED_ORDER = 0.1, 4000
 #: The part of the samples that a set has (`dual.Sets`) with one term and with several; and the most of them.
 SET_SHARES, MAX_SET = (0.6, 0.75), 24_000
 #: How long a vector operation of a pair takes beside a visit of descent to one of the two (measured: 0.3 ns).
@@ -84,7 +86,11 @@ class TiledGram(Gram):
         single = tuple(range(len(terms))) if np.dtype(dtype) == np.float32 else ()
         size = float(np.dtype(dtype).itemsize)
         streams = len(terms) > MANY_TERMS and len(terms) * self.n**2 > MANY_VALUES
-        self.held = Held(single=single, streams=streams, set_bytes=0.0 if holds else size, most_set=most_bytes)
+        # the longer machines take to solve, the better is a step of second order to be
+        order = max(SECOND_ORDER, int(min(SECOND_ORDER_OF * self.n, MAX_TILED_ORDER, (0.05 * most_bytes) ** 0.5)))
+        self.held = Held(
+            single=single, streams=streams, set_bytes=size * (not holds), most_set=most_bytes, second_order=order
+        )
         self.parts, self.dtype, self.holds, self.needs = parts, np.dtype(dtype), holds, needs or Needs()
         self.n_jobs = self.needs.n_jobs
         self.most_bytes = most_bytes
@@ -130,13 +136,8 @@ class TiledGram(Gram):
         return None if gram is None else Offer.of(gram, "tiles, no matrix", "products are all that is asked for", TILED)
 
     def _like(self, picked: Sequence[int], factors: np.ndarray, **changed: Any) -> TiledGram:
-        same: dict[str, Any] = {
-            "dtype": self.dtype,
-            "holds": self.holds,
-            "needs": self.needs,
-            "most_bytes": self.most_bytes,
-        }
-        same |= {"samples": self.samples, "scratch": self.scratch, "whole": self.whole}
+        same: dict[str, Any] = {"dtype": self.dtype, "holds": self.holds, "needs": self.needs, "whole": self.whole}
+        same |= {"most_bytes": self.most_bytes, "samples": self.samples, "scratch": self.scratch}
         if isinstance(picked, range):  # all of them
             return TiledGram(self.terms, self.X, self.parts, factors=factors, look=self.look, **(same | changed))
         same["whole"] &= 2 * len(picked) > self.n_terms
@@ -360,7 +361,7 @@ class TiledGram(Gram):
         if self.needs.on_all:
             solving = 8.0 * self.n**2 if self.n <= MAX_FACTORED else 0.0
         if self.n_terms > 1:  # a step of second order in the weights
-            most = MAX_SECOND_ORDER if self.holds else SECOND_ORDER
+            most = MAX_SECOND_ORDER if self.holds else self.held.second_order
             solving += 10.0 * min(SECOND_ORDER_SHARE * self.n, most) ** 2
         return solving + 8.0 * self.n**2 * self.needs.ridged  # the sum with a diagonal
 

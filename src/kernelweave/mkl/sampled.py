@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from .. import clock
 from ..dual import Machine
 from ..dual.active_set import sample
 from .base import Problem, Solver, run
 from .machines import Run
 
 #: From how many samples on a part of them is asked first; which part, and of how many at the most.
-MIN_SAMPLES, SHARE, MAX_PART = 4_000, 0.25, 8_000
+MIN_SAMPLES, SHARE, MAX_PART = 4_000, 0.25, 24_000
 #: And of how many where their matrices are held, in so many bytes at the most.
 MAX_HELD, HELD_BYTES = 2_000, 2**28
 #: The same for many terms of words, all of whose features are listed: measured on splice sites, 100,000 windows and 20
@@ -21,8 +22,8 @@ MIN_WORDS, WORDS_SHARE, MOST_WORDS, MANY_TERMS = 20_000, 0.125, 8_000, 8
 #: How well the weights of a part are learned, and those of one with matrices, where a step costs next to nothing:
 #: what is left is noise of the part.
 TOL, HELD_TOL = 0.02, 0.005
-#: Most steps on a part.
-MAX_STEPS = 20
+#: Most steps on a part, and how much of the time it may take.
+MAX_STEPS, TIME_SHARE = 20, 0.25
 
 
 def first_weights(problem: Problem, this: Run, solver: Solver) -> np.ndarray:
@@ -42,7 +43,9 @@ def first_weights(problem: Problem, this: Run, solver: Solver) -> np.ndarray:
     if gram is None:
         return weights
     few = [_of_part(machine, rows) for machine in machines]
-    part = replace(problem, gram=gram.rescaled(problem.gram.factors), machines=few, tol=max(tol, problem.tol))
+    here, tol = clock.now(), max(tol, problem.tol)
+    deadline = here + TIME_SHARE * (problem.deadline - here)  # most of the time is for the samples all together
+    part = replace(problem, gram=gram.rescaled(problem.gram.factors), machines=few, tol=tol, deadline=deadline)
     found = run(solver, part, max_iter=MAX_STEPS, patience=MAX_STEPS)
     this.interrupted |= found.interrupted
     return found.step.weights
