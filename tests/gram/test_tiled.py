@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import strategies
 from kernelweave import RBF, Frozen, InputError, Laplacian, Linear, Polynomial
-from kernelweave.gram import Needs, TiledGram
+from kernelweave.gram import Needs, Room, TiledGram
 from kernelweave.gram.rounding import exact_apply
 from kernelweave.gram.tiled import Scratch
 from kernelweave.testing import check_gram
@@ -82,3 +82,16 @@ def test_a_matrix_is_written_over_only_where_nobody_looks_at_it(n):
     del second
     assert scratch.matrix(n, np.float64).ctypes.data == place
     assert scratch.matrix(n, np.float32).dtype == np.float32
+
+
+def test_wide_views_that_share_little_are_read_and_not_evaluated():
+    rng = np.random.default_rng(0)
+    X = as_views({"wide": rng.normal(size=(1200, 90)), "narrow": rng.normal(size=(1200, 3))})
+    narrow = [RBF(gamma).on("narrow") for gamma in (0.01, 0.1, 0.5, 1.0)]
+    few = [RBF(0.1).on("wide"), RBF(0.3).on("wide")]
+    more, needs = [*few, RBF(0.5).on("wide"), RBF(1.0).on("wide")], Needs(tol=1e-3)
+    assert TiledGram.offer(narrow, X, Room(10**10, needs)) is not None
+    assert TiledGram.offer(more, X, Room(10**10, needs)) is not None, "a distance serves four terms"
+    assert TiledGram.offer(few, X, Room(10**10, needs)) is None
+    assert TiledGram.offer(few, X, Room(3 * 10**7, needs)) is not None, "matrices do not fit"
+    assert TiledGram.offer(few[:1], X, Room(10**10, needs)) is not None, "one matrix is held anyway"

@@ -13,9 +13,11 @@ from ..kernels.sparse_rows import Rows
 from ..kernels.weighted_degree import code_matrix
 from ..views import Views
 from .families import Family
+from .scratch import Scratch
 
 if TYPE_CHECKING:
     from .dense_features import DenseFeatureGram
+    from .tiled import TiledGram
 
 #: Samples that one compiled call reads or adds: a tenth of a second or so.
 BURST = 10_000
@@ -227,6 +229,20 @@ class MatrixCoordinates(Coordinates):
         if len(used) == 0:
             return Descent.of(nothing(n), np.zeros(n))
         K = mix(self.matrices, used, weights[used])
+        return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
+
+
+class TiledCoordinates(Coordinates):
+    """Samples by the matrix of all terms at the weights in question, made anew where these change."""
+
+    def __init__(self, gram: TiledGram, rows: np.ndarray) -> None:
+        self.gram, self.rows, self.scratch = gram, rows, Scratch()
+
+    def at(self, weights: np.ndarray) -> Descent:
+        from .._fast.coordinate import nothing
+
+        n = len(self.rows)
+        K = self.gram.submatrix(self.rows, weights, self.scratch.matrix(n, np.float64))
         return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
 
 

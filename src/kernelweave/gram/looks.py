@@ -125,7 +125,7 @@ def rows_quads(
 
     _, support, lines = support_in(family, samples, coef)
     data = np.ascontiguousarray(samples.seen(family.seen, np.float64)[:, support])
-    cost, found = 0.5 * len(support) * family.cost(data), dict[int, np.ndarray]()
+    cost, found = 0.5 * len(support) * family.cost(len(data)), dict[int, np.ndarray]()
     size = burst_rows(len(support), cost)
 
     def block(part: slice) -> None:

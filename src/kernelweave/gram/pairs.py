@@ -89,9 +89,9 @@ class PairFamily:
         """Return what every piece counts at these weights of the terms."""
         return self.scales * weights[self.terms]
 
-    def cost(self, data: np.ndarray) -> float:
+    def cost(self, n_columns: int) -> float:
         """Return the vector operations that a pair of samples takes, or so."""
-        return 1.0 + 0.25 * len(data) + len(self.forms)
+        return 1.0 + 0.25 * n_columns + len(self.forms)
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -169,7 +169,7 @@ def fill_each(terms: Sequence[Kernel], X: Views, stack: np.ndarray, n_jobs: int)
         def fill(rows: slice, family: PairFamily = family, data: np.ndarray = data) -> None:
             each_symmetric(family.kind, data, family.forms, family.scales, family.terms, rows.start, rows.stop, stack)
 
-        in_bursts(fill, n, 0.5 * n * family.cost(data), n_jobs, MIRRORED)
+        in_bursts(fill, n, 0.5 * n * family.cost(len(data)), n_jobs, MIRRORED)
         if not family.exponential:  # powers may be too large for numbers
             for m, diag in zip(family.terms, family.diag(data), strict=True):
                 finite(diag, terms[m])

@@ -13,8 +13,8 @@ from ..kernels.forms import Formed
 from ..parallel import for_blocks
 from ..views import Views
 from .base import SIZE_SAMPLES, Gram, finite, support_of
-from .coordinates import Coordinates, Descent
-from .dense import MAX_FACTORED, MAX_GATHERED, MAX_SECOND_ORDER
+from .coordinates import Coordinates, TiledCoordinates
+from .dense import MAX_FACTORED, MAX_GATHERED, MAX_SECOND_ORDER, bytes_of_matrices
 from .distinct import FEW, mostly_repeat
 from .looks import FamilyQuads, families_quads, family_quads, look_engine, support_in
 from .offer import FREE_SHARE, SECOND_ORDER, SPARE_BYTES, TILED, Bytes, Held, Needs, Offer, Room
@@ -35,6 +35,8 @@ SECOND_ORDER_SHARE = 0.6
 SECOND_ORDER_OF, MAX_TILED_ORDER = 0.1, 4000
 #: The part of the samples that a set has (`dual.Sets`) with one term and with several; and the most of them.
 SET_SHARES, MAX_SET = (0.6, 0.75), 24_000
+#: Vector operations of a value from which on it is read sooner than evaluated, of so few samples that matrices fit.
+WIDE = 8.0
 #: How long a vector operation of a pair takes beside a visit of descent to one of the two (measured: 0.3 ns).
 OPERATION = 0.3 / 2400
 #: More terms than this, with more values than this, are not all looked at in every step.
@@ -115,7 +117,7 @@ class TiledGram(Gram):
         single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged or few)
         dtype, most = np.float32 if single else np.float64, max(room.budget // 2, SPARE_BYTES // 2)
         gram = cls.of(terms, X, dtype=dtype, needs=needs, most_bytes=most)
-        if gram is None:
+        if gram is None or (n <= HELD_SAMPLES and gram.wide and bytes_of_matrices(terms, X, room).peak <= room.budget):
             return None
         if (
             gram.bytes.peak > room.budget
@@ -134,6 +136,18 @@ class TiledGram(Gram):
         single = needs.tol >= SINGLE_TOL and not (needs.on_all or needs.ridged)
         gram = cls.of(terms, X, dtype=np.float32 if single else np.float64, holds=False, needs=needs)
         return None if gram is None else Offer.of(gram, "tiles, no matrix", "products are all that is asked for", TILED)
+
+    @cached_property
+    def widths(self) -> list[int]:
+        """How many columns every family sees."""
+        one = self.X.rows(np.arange(1))
+        return [one.through(family.seen.path).matrix().shape[1] for family in self.families]
+
+    @property
+    def wide(self) -> bool:
+        """Whether the terms have so many columns, and share them so little, that values are dear."""
+        cost = sum(family.cost(width) for family, width in zip(self.families, self.widths, strict=True))
+        return self.n_terms > 1 and cost > WIDE * self.n_terms
 
     def _like(self, picked: Sequence[int], factors: np.ndarray, **changed: Any) -> TiledGram:
         same: dict[str, Any] = {"dtype": self.dtype, "holds": self.holds, "needs": self.needs, "whole": self.whole}
@@ -176,7 +190,7 @@ class TiledGram(Gram):
             def block(part: slice, family: PairFamily = family, data: Any = data, against: Any = against) -> None:
                 work(family, np.ascontiguousarray(data[:, part]), against, part)
 
-            cost = against.shape[1] * family.cost(data)
+            cost = against.shape[1] * family.cost(len(data))
             in_bursts(block, data.shape[1], cost, self.needs.n_jobs)
 
     def apply(self, coef: np.ndarray, weights: np.ndarray, at: Views | None = None) -> np.ndarray:
@@ -236,7 +250,7 @@ class TiledGram(Gram):
                 some, into = np.ascontiguousarray(some[:, part]), into[:, part]
                 each_products(family.kind, some, against, family.forms, scale, family.places, line, into)
 
-            in_bursts(block, data.shape[1], cols.shape[1] * family.cost(data), self.needs.n_jobs)
+            in_bursts(block, data.shape[1], cols.shape[1] * family.cost(len(data)), self.needs.n_jobs)
             if back is not None:
                 found = found[:, back]
             if family.once:
@@ -258,7 +272,7 @@ class TiledGram(Gram):
     def pair_time(self, weights: np.ndarray) -> float:
         scaled = weights * self.factors
         used = [family for family in self.families if family.weights(scaled).any()]
-        return OPERATION * sum(family.cost(self.samples.seen(family.seen, self.dtype)) for family in used)
+        return OPERATION * sum(family.cost(len(self.samples.seen(family.seen, self.dtype))) for family in used)
 
     def pair_parts(self, rows: np.ndarray, weights: np.ndarray) -> list[PairPart]:
         return [NumberPairs(self.families, self.samples, rows, weights * self.factors)]
@@ -347,8 +361,7 @@ class TiledGram(Gram):
     @property
     def bytes(self) -> Bytes:
         # samples as they are seen, in both precisions
-        widths = [self.X.rows(np.arange(1)).through(family.seen.path).matrix().shape[1] + 2 for family in self.families]
-        samples = self.n * (8.0 + self.dtype.itemsize) * sum(widths)
+        samples = self.n * (8.0 + self.dtype.itemsize) * sum(width + 2 for width in self.widths)
         matrix = self.dtype.itemsize * self.n**2 if self.holds else 0.0
         return Bytes(held=samples + matrix, solving=self._solving_bytes(), per_pair=8.0)
 
@@ -364,17 +377,3 @@ class TiledGram(Gram):
             most = MAX_SECOND_ORDER if self.holds else self.held.second_order
             solving += 10.0 * min(SECOND_ORDER_SHARE * self.n, most) ** 2
         return solving + 8.0 * self.n**2 * self.needs.ridged  # the sum with a diagonal
-
-
-class TiledCoordinates(Coordinates):
-    """Samples by the matrix of all terms at the weights in question, made anew where these change."""
-
-    def __init__(self, gram: TiledGram, rows: np.ndarray) -> None:
-        self.gram, self.rows, self.scratch = gram, rows, Scratch()
-
-    def at(self, weights: np.ndarray) -> Descent:
-        from .._fast.coordinate import nothing
-
-        n = len(self.rows)
-        K = self.gram.submatrix(self.rows, weights, self.scratch.matrix(n, np.float64))
-        return Descent.of(nothing(n)._replace(K=K, f=np.zeros(n)), np.diagonal(K).copy())
