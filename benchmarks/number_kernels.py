@@ -161,6 +161,7 @@ def noisy() -> None:
     widths = add_all([RBF(WIDTH * 2.0**i) for i in range(-2, 3)])
     for name, n, kernel in (
         ("1 width", 20_000, RBF(WIDTH)),
+        ("5 widths", 20_000, widths),
         ("1 width", 100_000, RBF(WIDTH)),
         ("5 widths", 100_000, widths),
     ):

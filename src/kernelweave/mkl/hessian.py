@@ -115,9 +115,12 @@ class Hessian(Solver):
         return step, gap
 
     def _backtrack(self, run: Run, step: Step, direction: np.ndarray, slope: float, tol: float) -> Step | None:
-        """Return a lower point along the direction; None where there is none to be found."""
-        length = 1.0
-        while length > 1e-8:
+        """Return a lower point along the direction; None where there is none to be found.
+
+        What a short step would gain may be less than machines are off by: then they have to be solved better first.
+        """
+        length, exact = 1.0, run.problem.gram.n <= EXACT_SAMPLES
+        while length > 1e-8 and (length == 1.0 or exact or -length * slope > tol * abs(step.upper)):
             trial = run.solve(step.weights + length * direction, step.states, tol, certify=False)
             if trial.upper <= step.upper + 1e-4 * length * slope or run.out_of_time():
                 return trial
