@@ -60,9 +60,10 @@ class StackedGram(Gram):
         gram = self.grams[number]
         if at is not None or gram.n_terms > 1 or not weights.any():
             return gram.apply(coef, weights, at)
-        if self._products is None or not np.array_equal(self._products[0], coef):
-            self._products = coef.copy(), {}
-        kept = self._products[1]
+        known = self._products
+        if known is None or not np.array_equal(known[0], coef):
+            known = self._products = coef.copy(), {}
+        kept = known[1]
         if number not in kept:
             kept[number] = gram.apply(coef, np.ones(1))
         return np.asarray(weights[0] * kept[number])
@@ -84,9 +85,10 @@ class StackedGram(Gram):
 
     def _quads(self, number: int, coef: np.ndarray) -> np.ndarray:
         gram = self.grams[number]
-        if self._products is None or gram.held.single or not np.array_equal(self._products[0], coef[:, 0]):
+        known = self._products
+        if known is None or gram.held.single or not np.array_equal(known[0], coef[:, 0]):
             return gram.quad(coef)
-        f = self._products[1].get(number)
+        f = known[1].get(number)
         return gram.quad(coef) if f is None or coef.shape[1] > 1 else np.atleast_2d(coef[:, 0] @ f)
 
     def apply_some(self, picked: np.ndarray, at: np.ndarray, coef: np.ndarray) -> np.ndarray:

@@ -92,7 +92,7 @@ class Hessian(Solver):
         while crawls < MAX_CRAWLS:
             direction = newton_target(run, step) - step.weights
             slope = -0.5 * float(step.quad @ direction)
-            if problem.gram.n > EXACT_SAMPLES and 0.0 < -slope < LITTLE * problem.tol * abs(step.upper):
+            if costly(problem, step) and 0.0 < -slope < LITTLE * problem.tol * abs(step.upper):
                 # what is left of the gap is a matter of proof: coef from both sides of the optimum prove it together
                 weights = beyond(step.weights, direction)
                 step, crawls = bounded(run.solve(weights, step.states, problem.inner_tol(0.0)), cuts), crawls + 1
@@ -128,6 +128,11 @@ class Hessian(Solver):
             fit = -0.5 * slope * length**2 / (trial.upper - step.upper - slope * length)
             length = float(np.clip(fit, 0.1 * length, 0.5 * length))
         return None
+
+
+def costly(problem: Problem, step: Step) -> bool:
+    """Say whether more digits of the machines would cost something: not where they are solved exactly as it is."""
+    return problem.gram.n > EXACT_SAMPLES and max(state.gap for state in step.states) > 1e-3 * problem.tol
 
 
 def beyond(weights: np.ndarray, direction: np.ndarray) -> np.ndarray:
