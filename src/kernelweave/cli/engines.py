@@ -13,7 +13,7 @@ from .options import grouped
 
 ENGINE = grouped(
     click.option("--engine", metavar="NAME", help="Where the work is done: threads, threads:4, dask://host:port, "
-                 "or dask with --scheduler-file. fit and predict: for packed files."),
+                 "or dask with --scheduler-file. fit: of packed files, or of many terms; predict: of packed files."),
     click.option("--scheduler-file", type=click.Path(), metavar="FILE",
                  help="For --engine dask: the file that `dask scheduler --scheduler-file` writes."),
 )  # fmt: skip
