@@ -130,3 +130,18 @@ def test_row_78_bars_are_for_terminals(monkeypatch):
         assert update is None
         progress(3, 0.5)
     assert sys.stderr.getvalue() == ""
+
+
+def test_a_stream_that_was_closed_first_is_no_trouble():
+    stream = io.StringIO()
+    trimmed = console.Trimmed(stream)
+    trimmed.write("a  \n")
+    assert stream.getvalue() == "a\n"
+    stream.close()
+    trimmed.close()  # as Python does where it lets go of a stream; from 3.13 on it says what goes wrong there
+
+
+def test_a_stream_is_left_open():
+    stream = io.StringIO()
+    console.Trimmed(stream).close()
+    assert not stream.closed

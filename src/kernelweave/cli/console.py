@@ -66,6 +66,9 @@ class Trimmed(io.TextIOBase):
         """Flush the stream."""
         self._stream.flush()
 
+    def close(self) -> None:
+        """Leave the stream as it is: it is somebody else's, and may be closed before this is let go."""
+
 
 def table(*columns: str, title: str | None = None, right: tuple[str, ...] = ()) -> Table:
     """Return an empty table; the columns in `right` are aligned to the right."""
