@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What tests bring along, as old as the oldest dependencies: these do not know newer tables.
-COMPANIONS = ["pandas>=2.2"]
+COMPANIONS = ["pandas>=2.2", "pyparsing>=3.1"]
 
 
 def oldest(requirements: list[str]) -> list[str]:
