@@ -16,7 +16,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelweave import (
     RBF,
@@ -33,6 +32,7 @@ from kernelweave import (
 )
 from kernelweave.estimators import ESTIMATORS
 from kernelweave.losses import LOSSES, EpsilonInsensitive
+from sklearn_checks import with_checks
 
 KERNEL = RBF(0.2) + RBF(1.0).on([0, 1]) + Linear()
 
@@ -49,7 +49,7 @@ def every_loss():
             yield kind()
 
 
-@parametrize_with_checks([*every_loss(), MKLClassifier(RBF() + Linear(), norm=2, weights="per_class")])
+@with_checks([*every_loss(), MKLClassifier(RBF() + Linear(), norm=2, weights="per_class")])
 @pytest.mark.filterwarnings("ignore::kernelweave.DataWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

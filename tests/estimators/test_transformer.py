@@ -13,7 +13,6 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelweave import (
     RBF,
@@ -29,9 +28,10 @@ from kernelweave import (
     Spectrum,
     WeaveTransformer,
 )
+from sklearn_checks import with_checks
 
 
-@parametrize_with_checks([WeaveTransformer(), WeaveTransformer(RBF() + Linear(), weights="equal")])
+@with_checks([WeaveTransformer(), WeaveTransformer(RBF() + Linear(), weights="equal")])
 def test_scikit_learn_takes_it(estimator, check):
     check(estimator)
 
