@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from ..cluster import Engine, current_engine
 from ..kernels import Kernel
 from ..views import Views
 from .base import finite, support_of
+from .distinct import Distinct
 from .pairs import PairFamily, Samples, burst_rows, in_bursts
 
 #: Pairs of samples, times terms, from which a round is quicker than a look here; and the most of them in a task.
@@ -106,7 +106,9 @@ def worth_a_round(n_terms: int, n_support: int) -> bool:
 # -- kernels on numbers ------------------------------------------------------------------------------------------------
 
 
-def support_in(family: PairFamily, samples: Samples, coef: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+def support_in(
+    family: PairFamily, samples: Samples, coef: np.ndarray
+) -> tuple[Distinct | None, np.ndarray, np.ndarray]:
     """Return which samples a family tells apart, where that helps, those with coef, and their coef, (c, n_support)."""
     told = samples.told(family.seen)
     if told is None:
